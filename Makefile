@@ -1,0 +1,51 @@
+# The two commands: `make profile` and `make test`. Each does all its own set-up from a fresh clone.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+export OMP_NUM_THREADS ?= 1
+export MKL_NUM_THREADS ?= 1
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: profile test test-all check lint types docs format browser clean
+
+profile: $(STAMP)
+	OMP_NUM_THREADS=2 MKL_NUM_THREADS=2 $(BIN)/priorscope profile digits --out report
+
+test: $(STAMP) browser
+	$(BIN)/python -m pytest -n 2 --dist loadscope
+
+test-all: $(STAMP) browser
+	$(BIN)/python -m pytest -n 2 --dist loadscope -m "slow or not slow"
+
+check: lint types docs test
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(STAMP)
+	$(BIN)/mypy
+
+docs: $(STAMP)
+	$(BIN)/mkdocs build --strict --quiet
+
+format: $(STAMP)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+# Chromium drives the tests of the report page; Debian's package is used when no browser is there.
+browser:
+	@command -v chromium >/dev/null 2>&1 || command -v google-chrome >/dev/null 2>&1 || \
+	  { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; } >/dev/null 2>&1 || \
+	  echo "no Chromium and none could be installed: the page tests will be skipped" >&2
+
+$(STAMP): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet -c constraints.txt torch
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[dev]'
+	touch $(STAMP)
+
+clean:
+	rm -rf $(VENV) build dist site report .pytest_cache .mypy_cache .ruff_cache
