@@ -88,8 +88,8 @@ def fit_power_law(
 ) -> PowerLaw:
     r"""Least squares of log y on log x.
 
-    ``y`` has shape (points,) or (seeds, points). With seeds, the exponent is fitted to the mean over seeds and its interval
-    is a bootstrap over seeds; with one curve, the interval is a bootstrap over points (residuals resampled).
+    ``y`` has shape (points,) or (seeds, points). With seeds, the exponent is fitted to the mean over seeds and its
+    interval is a bootstrap over seeds; with one curve, the interval is a bootstrap over points (residuals resampled).
 
     Example:
         >>> round(fit_power_law([1, 10, 100], [3, 0.3, 0.03]).exponent, 6)
@@ -99,7 +99,8 @@ def fit_power_law(
     ys = np.asarray(y, dtype=float)
     if ys.shape[-1] != len(log_x) or len(log_x) < 2:
         raise ValueError(
-            f"fit_power_law needs y of shape (points,) or (seeds, points) for {len(log_x)} >= 2 points of x; got {ys.shape}."
+            f"fit_power_law needs y of shape (points,) or (seeds, points) with two or more points; "
+            f"got {len(log_x)} points of x and y of shape {ys.shape}."
         )
     if not (np.isfinite(log_x).all() and np.isfinite(ys).all() and (ys > 0).all()):
         raise ValueError("fit_power_law needs positive finite x and y; drop zeros and NaN before the fit.")
