@@ -1,0 +1,139 @@
+"""One eigendecomposition of the training kernel, from which every time, step size and ridge is read off."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+__all__ = ["NumericalRepair", "Schedule", "Spectral"]
+
+
+class NumericalRepair(UserWarning):
+    """A numerical repair was made; the message gives its size.
+
+    Example:
+        >>> issubclass(NumericalRepair, UserWarning)
+        True
+    """
+
+
+@dataclass(frozen=True)
+class Schedule:
+    r"""How long training lasts: continuous ``time`` (None: for ever), or ``steps`` of gradient descent.
+
+    A mode of eigenvalue :math:`\lambda` (ridge included) has moved the part :math:`1 - e^{-\lambda t/n}` of its way, or
+    :math:`1 - (1 - \eta\lambda/n)^s` after s steps of size :math:`\eta`, for the loss :math:`\frac1{2n}\sum(f-y)^2`.
+
+    Example:
+        >>> round(float(Schedule(time=1.0).learned(torch.tensor([2.0]), n=2)), 4)
+        0.6321
+    """
+
+    time: float | None = None
+    learning_rate: float | None = None
+    steps: int | None = None
+
+    def __post_init__(self) -> None:
+        if (self.learning_rate is None) != (self.steps is None):
+            raise ValueError("finite-step training needs both learning_rate and steps; got one of them only.")
+        if self.steps is not None and self.time is not None:
+            raise ValueError("give time (gradient flow) or learning_rate and steps (gradient descent), not both.")
+        if self.time is not None and not self.time >= 0:
+            raise ValueError(f"time must be >= 0 (None means infinite); got {self.time}.")
+
+    @property
+    def endless(self) -> bool:
+        """Whether training runs until everything is learned."""
+        return self.steps is None and (self.time is None or math.isinf(self.time))
+
+    @property
+    def duration(self) -> float:
+        """Training time: the time itself, or learning rate times steps; infinite when training never ends."""
+        if self.learning_rate is not None and self.steps is not None:
+            return self.learning_rate * self.steps
+        return math.inf if self.time is None else self.time
+
+    def learned(self, eigenvalues: Tensor, n: int) -> Tensor:
+        """The part of each mode that has been learned, in [0, 1] for flow."""
+        if self.endless:
+            return torch.ones_like(eigenvalues)
+        if self.steps is None:
+            assert self.time is not None
+            return -torch.expm1(-eigenvalues * self.time / n)
+        assert self.learning_rate is not None
+        rate = self.learning_rate * eigenvalues / n
+        top = float(rate.max())
+        if top >= 2:
+            raise ValueError(
+                f"gradient descent diverges: learning_rate * largest eigenvalue / n = {top:.3g}, it must stay below 2. "
+                f"Use learning_rate < {2 * self.learning_rate / top:.3g}."
+            )
+        return 1 - (1 - rate) ** self.steps
+
+    def filter(self, eigenvalues: Tensor, n: int) -> Tensor:
+        """``learned / eigenvalue``, by its limit where the eigenvalue is nearly zero."""
+        tiny = eigenvalues.abs() <= torch.finfo(eigenvalues.dtype).tiny
+        safe = torch.where(tiny, torch.ones_like(eigenvalues), eigenvalues)
+        limit = 0.0 if self.endless else self.duration / n
+        return torch.where(tiny, torch.full_like(eigenvalues, limit), self.learned(safe, n) / safe)
+
+
+class Spectral:
+    r"""Eigenvalues and modes of a training kernel K (n, n), in float64, repaired where rounding spoiled them.
+
+    Eigenvalues below the noise floor :math:`4\,\varepsilon\sqrt n\max_i K_{ii}`, with the :math:`\varepsilon` of the precision
+    K came in, cannot be told from zero. ``jitter`` is added when training for ever without ridge would divide by them; the size is warned of
+    as :class:`NumericalRepair`, or raised with ``strict=True``.
+
+    Example:
+        >>> s = Spectral(torch.diag(torch.tensor([2.0, 4.0])))
+        >>> s.eigenvalues.tolist(), s.jitter
+        ([4.0, 2.0], 0.0)
+    """
+
+    def __init__(self, kernel: Tensor, *, ridge: float = 0.0, endless: bool = True, strict: bool = False) -> None:
+        if kernel.ndim != 2 or kernel.shape[0] != kernel.shape[1]:
+            raise ValueError(f"the training kernel must be square (n, n); got {tuple(kernel.shape)}.")
+        if ridge < 0:
+            raise ValueError(f"ridge must be >= 0; got {ridge}. It is added to the kernel's diagonal.")
+        K = kernel.detach().double()
+        floor = 4 * torch.finfo(kernel.dtype).eps * len(K) ** 0.5 * float(K.diagonal().abs().max())
+        lam, modes = torch.linalg.eigh((K + K.mT) / 2)
+        self.smallest = float(lam[0])  # as computed, before any repair
+        self.floor = floor
+        self.ridge = float(ridge)
+        self.jitter = 0.0
+        if self.smallest < -10 * floor:
+            _report(strict, f"set negative kernel eigenvalues to zero; smallest eigenvalue was {self.smallest:.3g}")
+        lam = lam.clamp(min=0.0)  # rounding below the floor, or the repair just reported
+        if endless and ridge < floor and self.smallest < floor:
+            self.jitter = floor
+            _report(
+                strict,
+                f"added jitter {floor:.3g} to a nearly singular kernel; smallest eigenvalue was {self.smallest:.3g}",
+            )
+        self.eigenvalues = lam.flip(0)  # (n,), descending
+        self.modes = modes.flip(1)  # (n, n), one mode a column
+
+    def __len__(self) -> int:
+        return len(self.eigenvalues)
+
+    def shifted(self) -> Tensor:
+        """Eigenvalues with ridge and jitter added."""
+        return self.eigenvalues + (self.ridge + self.jitter)
+
+    def solve(self, targets: Tensor, schedule: Schedule | None = None) -> Tensor:
+        r"""Coefficients :math:`U\,\frac{\text{learned}(\lambda)}{\lambda}\,U^T y` (n, outputs) after that much training."""
+        schedule = schedule or Schedule()
+        g = schedule.filter(self.shifted(), len(self))
+        return self.modes @ (g[:, None] * (self.modes.mT @ targets.to(self.modes.dtype)))
+
+
+def _report(strict: bool, message: str) -> None:
+    if strict:
+        raise ValueError(message + ". Add a ridge, remove repeated inputs, or compute the kernel in float64.")
+    warnings.warn(message, NumericalRepair, stacklevel=4)

@@ -1,0 +1,165 @@
+"""The triple: data, model, inference — and what comes out of a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from .inference import Fitted, Trajectory
+
+__all__ = ["System", "Outcome"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run of a system gives: predictions, errors on the test set, the trajectory and the seconds.
+
+    ``test_error`` is the mean squared error over test samples and outputs; ``test_accuracy`` the part of test samples
+    whose class is right (None for regression). For an ensemble both are of the mean prediction, and ``member_errors``
+    holds each member's own mean squared error.
+
+    Example:
+        >>> import priorscope as ps
+        >>> data = ps.data.digits(classes="parity").subset(50, seed=0, n_test=50)
+        >>> outcome = ps.System(data, ps.models.fcn(1), ps.inference.KernelRegression(ridge=1e-3)).run()
+        >>> outcome.test_accuracy > 0.7
+        True
+    """
+
+    fitted: Fitted
+    test_error: float
+    test_accuracy: float | None
+    member_errors: tuple[float, ...]
+    seconds: float
+
+    def predict(self, inputs: Tensor) -> Tensor:
+        """Predictions (n, outputs), or (K, n, outputs) of an ensemble."""
+        return self.fitted.predict(inputs)
+
+    @property
+    def trajectory(self) -> Trajectory:
+        """Loss (and what else was kept) along training."""
+        return self.fitted.trajectory
+
+    @property
+    def misclassification(self) -> float | None:
+        """Part of the test samples put in the wrong class."""
+        return None if self.test_accuracy is None else 1 - self.test_accuracy
+
+
+@dataclass(frozen=True)
+class System:
+    """A learning system: where the samples come from, what functions there are, how one of them is chosen.
+
+    ``model`` is an architecture, an ``nn.Module``, an ensemble, or a factory ``seed -> nn.Module``; ``width`` and
+    ``members`` say how an architecture becomes networks when the inference trains them (``parametrisation`` and
+    ``initialisation`` too); kernels do not look at them.
+
+    Example:
+        >>> import priorscope as ps
+        >>> data = ps.data.digits(classes="parity").subset(20, seed=0, n_test=20)
+        >>> flow = ps.inference.GradientFlow(time=1.0)
+        >>> tuple(ps.System(data, ps.models.fcn(1), flow, width=16, members=3).run(seed=0).predict(data.inputs).shape)
+        (3, 20, 1)
+    """
+
+    data: Any
+    model: Any
+    inference: Any
+    width: int = 256
+    members: int = 1
+    parametrisation: str = "ntk"
+    initialisation: str = "gaussian"
+
+    def __post_init__(self) -> None:
+        if not hasattr(self.inference, "fit"):
+            raise TypeError(
+                f"inference must have a method fit(model, data, seed), such as priorscope.inference.KernelRegression(); "
+                f"got {type(self.inference).__name__}."
+            )
+        if getattr(self.inference, "needs", "network") == "kernel" and not hasattr(self.model, "kernel"):
+            raise TypeError(
+                f"{type(self.inference).__name__} needs a model with a closed-form kernel; got {type(self.model).__name__}. "
+                "Use an Architecture, priorscope.models.from_module(network), or an inference that trains networks."
+            )
+
+    def network(self, seed: int = 0) -> Any:
+        """What the inference trains: the module itself, or the architecture's network (or ensemble) for that seed."""
+        model = self.model
+        if isinstance(model, nn.Module) or (hasattr(model, "stacked") and hasattr(model, "call")):
+            return model
+        if not hasattr(model, "network"):
+            return model(seed)
+        shape, outputs = tuple(self.data.input_shape), self.data.n_outputs
+        options: dict[str, Any] = {}
+        if hasattr(model, "kernel"):
+            options = {"parametrisation": self.parametrisation, "initialisation": self.initialisation}
+        if self.members > 1:
+            seeds = range(seed * self.members, (seed + 1) * self.members)
+            return model.ensemble(shape, width=self.width, outputs=outputs, seeds=list(seeds), **options)
+        return model.network(shape, width=self.width, outputs=outputs, seed=seed, **options)
+
+    def run(self, seed: int = 0) -> Outcome:
+        """Fit on the training set and measure on the test set."""
+        model = self.model if getattr(self.inference, "needs", "network") == "kernel" else self.network(seed)
+        if isinstance(model, nn.Module):
+            check_model(model, self.data.inputs)
+        fitted = self.inference.fit(model, self.data, seed=seed)
+        x, y = self.data.test.inputs, self.data.test.targets
+        if len(x) == 0:
+            return Outcome(fitted, float("nan"), None, (), fitted.seconds)
+        predictions = fitted.predict(x)
+        members = predictions if predictions.ndim == 3 else predictions[None]  # (K, n, outputs)
+        y = y.to(members.dtype)
+        mean = members.mean(0)
+        classes = getattr(self.data, "task", "regression") == "classification"
+        return Outcome(
+            fitted,
+            test_error=float((mean - y).square().mean()),
+            test_accuracy=accuracy(mean, y) if classes else None,
+            member_errors=tuple((members - y).square().mean((1, 2)).tolist()),
+            seconds=fitted.seconds,
+        )
+
+
+def accuracy(predictions: Tensor, targets: Tensor) -> float:
+    """Part of samples in the right class: by sign for one output, by the largest output for several."""
+    if targets.shape[-1] == 1:
+        return float((predictions * targets > 0).double().mean())
+    return float((predictions.argmax(-1) == targets.argmax(-1)).double().mean())
+
+
+def check_model(model: nn.Module, inputs: Tensor) -> None:
+    """Raise when a network gives every input the same output and the same gradient of it.
+
+    Equal outputs alone prove nothing: an antisymmetric network starts at zero everywhere and still learns.
+    """
+    first = next((p for p in model.parameters()), None)
+    stacked = getattr(model, "stacked", None)
+    if first is None and stacked:
+        first = next(iter(stacked.values()))
+    if first is None or len(inputs) < 2:
+        return
+    x = inputs[: min(len(inputs), 4)].to(first.dtype)
+    x = x + torch.randn(x.shape, generator=torch.Generator().manual_seed(0)).to(x.dtype) * 1e-3
+    training = model.training
+    model.eval()
+    params = [p for p in model.parameters() if p.requires_grad]
+    with torch.enable_grad():
+        out = model(x)
+        flat = out.reshape(-1, len(x), out.shape[-1]) if out.ndim == 3 else out.reshape(1, len(x), -1)
+        same = bool((flat == flat[:, :1]).all())
+        rows = []
+        if same and params and flat.requires_grad:
+            for i in range(2):
+                grads = torch.autograd.grad(flat[:, i].sum(), params, retain_graph=True, allow_unused=True)
+                rows.append(torch.cat([g.flatten() for g in grads if g is not None]))
+    model.train(training)
+    if same and (not rows or torch.equal(rows[0], rows[1])):
+        raise ValueError(
+            "the model ignores its input: outputs and their gradients are equal for different inputs, so nothing can be "
+            "learned from the data. Check masks, pooling and detached tensors of the network."
+        )
