@@ -1,22 +1,38 @@
 """D, the data of a learning system: data sets, readers, fetchers, synthetic inputs, group actions on inputs."""
 
+from . import groups
 from ._arrays import from_arrays, from_torch
+from ._cifar_binary import read_cifar_binary
 from ._dataset import Dataset, Split
 from ._digits import digits
+from ._fetch import FetchError, cache_folder
+from ._idx import read_idx
 from ._labels import encode_labels
+from ._load import load
+from ._published import cifar10, fashion_mnist, get, mnist
 from ._synthetic import cube, from_function, gaussian, hypercube, product_of_spheres, sphere
 
 __all__ = [
     "Dataset",
+    "FetchError",
     "Split",
+    "cache_folder",
+    "cifar10",
     "cube",
     "digits",
     "encode_labels",
+    "fashion_mnist",
     "from_arrays",
     "from_function",
     "from_torch",
     "gaussian",
+    "groups",
+    "get",
     "hypercube",
+    "load",
+    "mnist",
     "product_of_spheres",
+    "read_cifar_binary",
+    "read_idx",
     "sphere",
 ]

@@ -25,7 +25,7 @@ def _inputs(x: Any, dtype: torch.dtype) -> Tensor:
             raise ValueError(
                 f"inputs must be numbers; got an array of type {array.dtype}. Use load(path) for a CSV file."
             )
-        tensor = torch.from_numpy(np.ascontiguousarray(array.astype(array.dtype.newbyteorder("="), copy=False)))
+        tensor = torch.from_numpy(np.array(array, dtype=array.dtype.newbyteorder("="), order="C"))
     scaled = tensor.to(dtype) / 255 if tensor.dtype == torch.uint8 and tensor.ndim >= 3 else tensor.to(dtype)
     return scaled[:, None] if scaled.ndim == 3 else scaled
 
@@ -112,7 +112,7 @@ def from_arrays(
         )
     if array.dtype.kind not in "buif":
         raise ValueError(f"targets of a regression must be numbers; got an array of type {array.dtype}.")
-    targets = torch.from_numpy(np.ascontiguousarray(array)).to(dtype)
+    targets = torch.from_numpy(np.array(array)).to(dtype)
     check_finite(targets, "targets")
     check_varied(targets[train])
     return Dataset(Split(inputs[train], targets[train]), Split(inputs[rest], targets[rest]), name, task="regression")
