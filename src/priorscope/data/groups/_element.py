@@ -106,7 +106,7 @@ class Rotation(Element):
         error = float((torch.linalg.matrix_exp(skew) - self.matrices).abs().max())
         if error > 1e-6:
             raise ValueError(
-                f"this rotation has no accurate real logarithm (error {error:.1e}): two angles are close to 180 degrees, "
+                f"this rotation has no accurate real logarithm (error {error:.1e}): two angles are close to 180°, "
                 "or eigenvalues coincide. Sample another element."
             )
         return skew

@@ -16,7 +16,7 @@ __all__ = ["GridGroup"]
 
 @dataclass(frozen=True, eq=False)
 class GridGroup(Group):
-    """A finite group of pixel permutations: row k of ``table`` (order, d) is the index of element k, row 0 the identity.
+    """A finite group that moves pixels: row k of ``table`` (order, d) is the index of element k, row 0 the identity.
 
     Example:
         >>> from priorscope.data import groups
