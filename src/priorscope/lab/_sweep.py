@@ -1,0 +1,289 @@
+"""Many runs: every point that is not stored yet, on any executor, each result stored as it comes."""
+
+from __future__ import annotations
+
+import functools
+import pickle
+import subprocess
+import time
+import traceback
+from collections import deque
+from collections.abc import Callable, Iterable
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from priorscope.lab._executors import SerialExecutor, available_cores, one_thread, process_executor, stop_now
+from priorscope.lab._paper import Paper
+from priorscope.lab._point import Point, encode_result
+from priorscope.lab._progress import Watcher, watch
+from priorscope.lab._store import Store
+
+__all__ = ["Interrupted", "SweepSummary", "code_version", "sweep"]
+
+_WINDOW = 512  # points handed to a foreign executor at a time: enough for a cluster, little to drop at Ctrl-C
+
+
+class Interrupted(KeyboardInterrupt):
+    """A sweep stopped by Ctrl-C. What was finished is stored; the message says how much.
+
+    Example:
+        >>> issubclass(Interrupted, KeyboardInterrupt)
+        True
+    """
+
+
+@dataclass(frozen=True)
+class SweepSummary:
+    """What a sweep did: points that ran, points that were stored before, points that failed every attempt.
+
+    Example:
+        >>> SweepSummary(ran=3, skipped=1, failed=0, seconds=2.0).complete
+        True
+    """
+
+    ran: int
+    skipped: int
+    failed: int
+    seconds: float
+
+    @property
+    def complete(self) -> bool:
+        """Whether every point has a result now."""
+        return self.failed == 0
+
+
+@dataclass(frozen=True)
+class _Finished:
+    """What a worker sends back: a result ready to be stored, or the traceback of a failure."""
+
+    metrics: str = ""
+    arrays: bytes | None = None
+    seconds: float = 0.0
+    failure: str = ""
+
+
+@functools.cache
+def code_version() -> str:
+    """The package's version and, in a git checkout, its commit (``+changes`` when files differ from it).
+
+    Example:
+        >>> code_version().startswith("0.")
+        True
+    """
+    from priorscope import __version__
+
+    folder = Path(__file__).resolve().parent
+
+    def git(*words: str) -> str:
+        done = subprocess.run(
+            ["git", "-C", str(folder), *words], capture_output=True, text=True, timeout=10, check=True
+        )
+        return done.stdout.strip()
+
+    try:
+        if not git("ls-files", "--", __file__):
+            return __version__
+        commit = git("rev-parse", "--short=12", "HEAD")
+        changed = "+changes" if git("status", "--porcelain", "--untracked-files=no", "--", str(folder.parent)) else ""
+    except (OSError, subprocess.SubprocessError):
+        return __version__
+    return f"{__version__}@{commit}{changed}"
+
+
+def _execute(run: Callable[[Point], dict[str, Any]], point: Point, single: bool) -> _Finished:
+    """In a worker: one point, timed and encoded. A failure comes back as its traceback, which always pickles."""
+    if single:
+        one_thread()
+    start = time.perf_counter()
+    try:
+        result = run(dict(point))
+        seconds = time.perf_counter() - start
+        metrics, arrays = encode_result(point, result)
+    except Exception:
+        return _Finished(failure=traceback.format_exc())
+    return _Finished(metrics, arrays, seconds)
+
+
+def sweep(
+    paper: Paper,
+    points: Iterable[Point] | str,
+    store: Store,
+    executor: Executor | None = None,
+    *,
+    scale: str | None = None,
+    jobs: int | None = None,
+    retries: int = 1,
+    progress: bool | None = None,
+) -> SweepSummary:
+    """Run the points of a paper that the store does not hold, and store each result as it comes.
+
+    ``points`` is a list of points or the name of a scale. Without ``executor``, ``jobs`` local processes (default: the
+    cores at hand) with one torch thread each; with one job, this process. A point that raises is tried ``retries`` more
+    times; each traceback is kept (``store.failures()``). Workers never touch the store. After a kill or Ctrl-C the same
+    call goes on where it stopped.
+
+    Example:
+        >>> def run(point):
+        ...     return {"square": point["x"] ** 2}
+        >>> paper = Paper("squares", "Squares", "Euclid", 1, lambda scale: [], run)
+        >>> points, store = [{"x": x, "seed": 0} for x in range(4)], Store(":memory:")
+        >>> sweep(paper, points[:2], store, jobs=1).ran
+        2
+        >>> summary = sweep(paper, points, store, jobs=1)
+        >>> summary.ran, summary.skipped
+        (2, 2)
+    """
+    if isinstance(points, str):
+        scale, points = points, paper.points(points)
+    if retries < 0:
+        raise ValueError(f"retries must be 0 or more; got {retries}.")
+    start = time.perf_counter()
+    wanted = {paper.key(point): point for point in points}
+    there = store.keys(paper.name, paper.version)
+    stored = [key for key in wanted if key in there]
+    if scale is not None and stored and not store.readonly:
+        store.mark_scale(stored, scale)
+    todo = [point for key, point in wanted.items() if key not in there]
+    if not todo:
+        return SweepSummary(0, len(stored), 0, time.perf_counter() - start)
+    job = _Job(paper, store, scale, retries)
+    with watch(paper.name, len(todo), progress) as tell:
+        if executor is not None:
+            job.run(todo, executor, _WINDOW, tell, single=not isinstance(executor, SerialExecutor))
+        else:
+            _run_locally(job, todo, jobs, tell)
+    return SweepSummary(job.ran, len(stored), job.failed, time.perf_counter() - start)
+
+
+def _run_locally(job: _Job, todo: list[Point], jobs: int | None, tell: Watcher) -> None:
+    """This process for one job, else a pool; a pool that lost a worker is made anew and its points tried one by one."""
+    jobs = min(available_cores() if jobs is None else jobs, len(todo))
+    if jobs <= 1:
+        if jobs < 1:
+            raise ValueError(f"the number of jobs must be at least 1; got {jobs}.")
+        job.run(todo, SerialExecutor(), 1, tell, single=False)
+        return
+    run = job.paper.run
+    try:
+        pickle.dumps(run)
+    except Exception as error:
+        raise ValueError(
+            f"the run of {job.paper.name!r} cannot be sent to another process ({error}). Define it at the top level of a "
+            "module, or use jobs=1."
+        ) from error
+    module = getattr(run, "__module__", None)
+    suspects: list[Point] = []
+    while todo or suspects:
+        with process_executor(1 if suspects else jobs, module=module) as pool:
+            if suspects:
+                lost = job.run(suspects[:1], pool, 1, tell, own=True)
+                suspects = suspects[1:] if not lost else [*lost, *suspects[1:]]
+                if lost and not job.may_retry(lost[0], "its worker process died (killed, or out of memory)"):
+                    suspects = suspects[1:]
+                    tell(job.ran, job.failed)
+            else:
+                left = deque(todo)
+                suspects = job.run(left, pool, 2 * jobs, tell, own=True)
+                todo = list(left)
+
+
+class _Job:
+    """One sweep in progress: its counts, its attempts, and the only hand that writes the store."""
+
+    def __init__(self, paper: Paper, store: Store, scale: str | None, retries: int) -> None:
+        self.paper, self.store, self.scale, self.retries = paper, store, scale, retries
+        self.code = code_version()
+        self.ran = self.failed = 0
+        self.attempts: dict[str, int] = {}
+
+    def run(
+        self,
+        todo: Iterable[Point],
+        executor: Executor,
+        window: int,
+        tell: Watcher,
+        *,
+        single: bool = True,
+        own: bool = False,
+    ) -> list[Point]:
+        """Run the points; gives those that were in flight when a pool of our ``own`` lost a worker."""
+        waiting = todo if isinstance(todo, deque) else deque(todo)
+        total = self.ran + self.failed + len(waiting)
+        flying: dict[Future[_Finished], Point] = {}
+        try:
+            while waiting or flying:
+                while waiting and len(flying) < window:
+                    future = executor.submit(_execute, self.paper.run, waiting[0], single)
+                    flying[future] = waiting.popleft()
+                done, _ = wait(flying, return_when=FIRST_COMPLETED)
+                for future in done:
+                    finished = self._collect(future)
+                    point = flying.pop(future)
+                    if finished.failure:
+                        if self.may_retry(point, finished.failure):
+                            waiting.append(point)
+                    else:
+                        self._keep(point, finished)
+                    tell(self.ran, self.failed)
+        except BrokenExecutor:
+            lost = self._keep_finished(flying)
+            if own:
+                return lost
+            raise
+        except KeyboardInterrupt as error:
+            self._keep_finished(flying)
+            stop_now(executor)
+            raise Interrupted(
+                f"stopped: {self.ran} of {total} points of {self.paper.name!r} were finished now and are stored in "
+                f"{self.store.path}; run the same command to go on."
+            ) from error
+        except BaseException:
+            stop_now(executor)
+            raise
+        return []
+
+    def _collect(self, future: Future[_Finished]) -> _Finished:
+        """A future's outcome; what an executor itself raises (not a lost pool) counts as a failed attempt."""
+        try:
+            return future.result()
+        except BrokenExecutor:
+            raise
+        except Exception:
+            return _Finished(failure=traceback.format_exc())
+
+    def _keep(self, point: Point, finished: _Finished) -> None:
+        name, version = self.paper.name, self.paper.version
+        self.store.put_encoded(
+            name,
+            version,
+            point,
+            finished.metrics,
+            finished.arrays,
+            scale=self.scale,
+            seconds=finished.seconds,
+            code=self.code,
+        )
+        self.ran += 1
+
+    def may_retry(self, point: Point, failure: str) -> bool:
+        """Keep the traceback; whether the point has an attempt left."""
+        key = self.paper.key(point)
+        self.attempts[key] = attempt = self.attempts.get(key, 0) + 1
+        self.store.put_failure(self.paper.name, self.paper.version, point, attempt, failure, self.code)
+        if attempt <= self.retries:
+            return True
+        self.failed += 1
+        return False
+
+    def _keep_finished(self, flying: dict[Future[_Finished], Point]) -> list[Point]:
+        """At a sudden end: store what has already come back; gives the points that have not."""
+        lost = []
+        for future, point in flying.items():
+            whole = future.done() and not future.cancelled() and future.exception() is None
+            if whole and not future.result().failure:
+                self._keep(point, future.result())
+            else:
+                lost.append(point)
+        return lost
