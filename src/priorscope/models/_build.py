@@ -1,0 +1,83 @@
+"""How finite weights are drawn and scaled: parametrisation and initialisation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import sqrt
+
+import torch
+from torch import Tensor, nn
+
+__all__ = ["Build", "INITIALISATIONS", "PARAMETRISATIONS"]
+
+PARAMETRISATIONS = ("ntk", "mean-field", "standard")
+INITIALISATIONS = ("gaussian", "orthogonal", "antisymmetric")
+
+
+@dataclass(frozen=True)
+class Build:
+    r"""Settings and random stream with which the modules of one network are made.
+
+    A weight with variance :math:`\sigma_w^2` and fan-in :math:`m` acts as :math:`s\,\omega`:
+    NTK: :math:`\omega\sim N(0,1)`, :math:`s=\sigma_w/\sqrt m`; mean-field: the same, but the readout has
+    :math:`s=\sigma_w/m`; standard: :math:`\omega\sim N(0,\sigma_w^2/m)`, :math:`s=1`.
+    Orthogonal draws have orthonormal rows or columns, scaled to entries of unit variance.
+    """
+
+    generator: torch.Generator
+    parametrisation: str = "ntk"
+    initialisation: str = "gaussian"
+    dtype: torch.dtype | None = None
+    is_readout: bool = False
+
+    def __post_init__(self) -> None:
+        if self.parametrisation not in PARAMETRISATIONS:
+            raise ValueError(
+                f"parametrisation must be one of {', '.join(PARAMETRISATIONS)}; got {self.parametrisation!r}."
+            )
+        if self.initialisation not in INITIALISATIONS:
+            raise ValueError(
+                f"initialisation must be one of {', '.join(INITIALISATIONS)}; got {self.initialisation!r}."
+            )
+
+    def readout(self) -> Build:
+        """The same stream, for the last layer."""
+        return replace(self, is_readout=True)
+
+    def weight(
+        self, shape: tuple[int, ...], fan_in: int, variance: float, sites: int = 1
+    ) -> tuple[nn.Parameter, float]:
+        """A weight tensor ``(fan_out, ...)``, or ``sites`` of them stacked, and its forward scale."""
+        omega = self._draw(shape, fan_in, sites)
+        if self.parametrisation == "standard":
+            return nn.Parameter(omega * sqrt(variance / fan_in)), 1.0
+        power = 1.0 if self.parametrisation == "mean-field" and self.is_readout else 0.5
+        return nn.Parameter(omega), sqrt(variance) / fan_in**power
+
+    def bias(self, shape: tuple[int, ...], variance: float) -> tuple[nn.Parameter | None, float]:
+        """A bias and its forward scale; no parameter at all when the variance is zero."""
+        if variance == 0:
+            return None, 0.0
+        beta = self._normal(shape)
+        if self.parametrisation == "standard":
+            return nn.Parameter(beta * sqrt(variance)), 1.0
+        return nn.Parameter(beta), sqrt(variance)
+
+    def _normal(self, shape: tuple[int, ...]) -> Tensor:
+        return torch.randn(shape, generator=self.generator, dtype=self.dtype or torch.get_default_dtype())
+
+    def _draw(self, shape: tuple[int, ...], fan_in: int, sites: int) -> Tensor:
+        omega = self._normal(shape)
+        if self.initialisation != "orthogonal":
+            return omega
+        return _orthonormal(omega.reshape(sites, -1, fan_in)).reshape(shape)
+
+
+def _orthonormal(gaussian: Tensor) -> Tensor:
+    """Haar-distributed (semi-)orthogonal matrices from Gaussian ones, scaled to unit mean square."""
+    rows, columns = gaussian.shape[-2:]
+    tall = gaussian if rows >= columns else gaussian.mT
+    q, r = torch.linalg.qr(tall)
+    signs = r.diagonal(dim1=-2, dim2=-1).sign()  # without them QR is not Haar
+    q = q * signs[..., None, :]
+    return (q if rows >= columns else q.mT) * sqrt(max(rows, columns))
