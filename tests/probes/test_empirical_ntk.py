@@ -5,6 +5,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+import priorscope as ps
 from priorscope.probes import empirical_ntk
 
 
@@ -73,6 +74,17 @@ def normalised():
     return net.eval()
 
 
+def ours(layers, shape, outputs=2):
+    return ps.models.Architecture("net", layers).network(shape, width=5, outputs=outputs, seed=1, dtype=torch.float64)
+
+
+def scaled(layer):
+    m = ps.models
+    variances = {"weight_variance": 1.7, "bias_variance": 0.3}
+    middle = (m.Dense(**variances), m.Activation("abs"), m.Flatten())  # at each pixel
+    return lambda: ours((layer(**variances), m.Activation("relu"), *middle, m.Dense(**variances)), IMAGE)
+
+
 IMAGE, VECTOR = (2, 4, 4), (6,)
 NETWORKS = {
     "mlp": (lambda: nn.Sequential(nn.Linear(6, 9), nn.ReLU(), nn.Linear(9, 3)), VECTOR),
@@ -99,6 +111,10 @@ NETWORKS = {
     "tied": (lambda: Tied(behind=False), VECTOR),
     "tied behind": (lambda: Tied(behind=True), VECTOR),
     "in place": (InPlace, VECTOR),
+    "priorscope fcn": (lambda: ps.models.fcn(depth=2, bias_variance=0.2).network((6,), width=7, outputs=2), VECTOR),
+    "priorscope conv": (scaled(lambda **v: ps.models.Conv(3, stride=2, **v)), IMAGE),
+    "priorscope local": (scaled(lambda **v: ps.models.LocallyConnected(3, padding="zeros", **v)), IMAGE),
+    "antisymmetric": (lambda: ps.models.gap(depth=1).network(IMAGE, width=4, initialisation="antisymmetric"), IMAGE),
     "lstm": (lambda: nn.Sequential(nn.LSTM(4, 3, batch_first=True), Last()), (3, 4)),
     "attention": (lambda: nn.TransformerEncoderLayer(4, 2, 8, dropout=0.0, batch_first=True).eval(), (3, 4)),
 }
@@ -173,6 +189,13 @@ def test_ensembles_and_trajectories_stack():
     states = [member.state_dict() for member in members]
     torch.testing.assert_close(empirical_ntk(members[0], x, states=states), stacked)
     assert not torch.allclose(stacked[0], stacked[1])
+
+
+def test_an_ensemble_module_gives_the_kernel_of_each_network():
+    ensemble, x = ps.models.fcn(depth=1).ensemble((6,), width=8, outputs=1, seeds=range(3)), torch.randn(4, 6)
+    singles = torch.stack([empirical_ntk(ensemble.network(i), x) for i in range(3)])
+    torch.testing.assert_close(empirical_ntk(ensemble, x), singles)
+    assert not torch.allclose(singles[0], singles[1])
 
 
 def test_a_layer_whose_weight_is_used_elsewhere_is_found_out():

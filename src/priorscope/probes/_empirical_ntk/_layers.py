@@ -6,6 +6,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from priorscope.models._conv import ConvModule
+from priorscope.models._dense import DenseModule
+from priorscope.models._locally_connected import LocallyConnectedModule
+from priorscope.models._taps import gather_patches
+
 from ._forms import Explicit, Form, Local, Product
 
 
@@ -18,16 +23,46 @@ def layer_forms(module: nn.Module, entered: Tensor, deltas: Tensor, names: tuple
         return _linear(entered, deltas, names)
     if type(module) in (nn.Conv1d, nn.Conv2d) and module.groups == 1:  # type: ignore[union-attr]
         return _convolution(_patches(module, entered), deltas, names)  # type: ignore[arg-type]
+    if type(module) is DenseModule:
+        entered, deltas = entered.flatten(2), deltas.flatten(3)  # channels first
+        if entered.ndim == 3:
+            entered, deltas = entered.mT, deltas.mT
+        return _scaled(_linear(entered, deltas, names), module)
+    if type(module) is ConvModule:
+        return _scaled(_convolution(_scaled_patches(module, entered), deltas, names), module)
+    if type(module) is LocallyConnectedModule:
+        flat = deltas.flatten(3)  # (n, C, channels, P)
+        forms: dict[str, Form] = {"weight": Local(_scaled_patches(module, entered), flat.mT), "bias": Explicit(flat)}
+        return _scaled({name: forms[name] for name in names}, module)
     return differentiated(module, entered, deltas, names)
 
 
-def _linear(entered: Tensor, deltas: Tensor, names: tuple[str, ...], scale: float = 1.0) -> dict[str, Form]:
+def _scaled(forms: dict[str, Form], module: DenseModule | ConvModule | LocallyConnectedModule) -> dict[str, Form]:
+    """The forward scales of priorscope's layers, on the smaller factor."""
+    weight, bias = forms.get("weight"), forms.get("bias")
+    if isinstance(weight, Product | Local) and module.scale != 1:
+        forms["weight"] = type(weight)(weight.activations * module.scale, weight.deltas)
+    if isinstance(bias, Explicit) and module.bias_scale != 1:
+        forms["bias"] = Explicit(bias.jacobian.flatten(2) * module.bias_scale)
+    elif isinstance(bias, Explicit):
+        forms["bias"] = Explicit(bias.jacobian.flatten(2))
+    return forms
+
+
+def _scaled_patches(module: ConvModule | LocallyConnectedModule, entered: Tensor) -> Tensor:
+    n_space = entered.ndim - 2
+    patches = gather_patches(entered, module.kernel_size, module.stride, module.padding)  # (n, c, *out, *taps)
+    patches = patches.flatten(2 + n_space).flatten(2, 1 + n_space)  # (n, c, P, taps)
+    return patches.transpose(1, 2).flatten(2)
+
+
+def _linear(entered: Tensor, deltas: Tensor, names: tuple[str, ...]) -> dict[str, Form]:
     n, n_out = deltas.shape[:2]
     activations = entered.reshape(n, -1, entered.shape[-1])
     flat = deltas.reshape(n, n_out, activations.shape[1], deltas.shape[-1])
     forms: dict[str, Form] = {}
     if "weight" in names:
-        forms["weight"] = Product(activations if scale == 1.0 else activations * scale, flat)
+        forms["weight"] = Product(activations, flat)
     if "bias" in names:
         forms["bias"] = Explicit(flat[:, :, 0] if flat.shape[2] == 1 else flat.sum(2))
     return forms
@@ -54,11 +89,6 @@ def _patches(module: nn.Conv1d | nn.Conv2d, entered: Tensor) -> Tensor:
         entered = entered.unsqueeze(2)
         kernel, stride, dilation = (1, *kernel), (1, *stride), (1, *dilation)
     return F.unfold(entered, kernel, dilation=dilation, stride=stride).mT  # type: ignore[arg-type]
-
-
-def locally_connected(patches: Tensor, deltas: Tensor) -> Local:
-    """Weight of its own at each position: patches (n, P, I), deltas (n, C, channels, P)."""
-    return Local(patches, deltas.mT)
 
 
 def differentiated(module: nn.Module, entered: Tensor, deltas: Tensor, names: tuple[str, ...]) -> dict[str, Form]:

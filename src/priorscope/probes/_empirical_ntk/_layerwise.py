@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor, nn
+
+from priorscope.models._dense import DenseModule
 
 from ._capture import Call, capture, leaves
 from ._forms import Explicit, Form, Outputs, Product, cheaper, combine, concatenate
@@ -21,7 +25,7 @@ class Layerwise:
         self.watched = leaves(network)
         self.names = {id(param): name for name, param in trainable(network).items()}
         self.plain = is_plain(network)
-        self.dense_only = self.plain and all(type(module) is nn.Linear for module in self.watched)
+        self.dense_only = self.plain and all(type(module) in (nn.Linear, DenseModule) for module in self.watched)
         self._chunk: int | None = None
 
     def forms(self, x: Tensor) -> dict[str, Form]:
@@ -87,9 +91,8 @@ def _with_bias_inside(forms: dict[str, Form]) -> dict[str, Form]:
 def _call_bytes(call: Call) -> int:
     """Bytes a sample costs in this layer: deltas of all outputs, the input, and its patches if it is a convolution."""
     assert call.deltas is not None
-    taps = 1
-    for size in getattr(call.module, "kernel_size", ()) if hasattr(call.module, "kernel_size") else ():
-        taps *= size
+    size = getattr(call.module, "kernel_size", 1)
+    taps = size ** (call.entered.ndim - 2) if isinstance(size, int) else math.prod(size)
     return call.entered.element_size() * (2 * call.deltas.numel() + (1 + taps) * call.entered.numel())
 
 
