@@ -24,9 +24,8 @@ def layer_forms(module: nn.Module, entered: Tensor, deltas: Tensor, names: tuple
     if type(module) in (nn.Conv1d, nn.Conv2d) and module.groups == 1:  # type: ignore[union-attr]
         return _convolution(_patches(module, entered), deltas, names)  # type: ignore[arg-type]
     if type(module) is DenseModule:
-        entered, deltas = entered.flatten(2), deltas.flatten(3)  # channels first
-        if entered.ndim == 3:
-            entered, deltas = entered.mT, deltas.mT
+        if entered.ndim > 2:  # pixels after channels
+            entered, deltas = entered.flatten(2).mT, deltas.flatten(3).mT
         return _scaled(_linear(entered, deltas, names), module)
     if type(module) is ConvModule:
         return _scaled(_convolution(_scaled_patches(module, entered), deltas, names), module)
