@@ -1,1 +1,18 @@
-"""Filled by its files; see DESIGN in docs."""
+"""Results for readers: one look for all charts, tables for terminal and page, files in every format."""
+
+from priorscope.report._papers_page import papers_page
+from priorscope.report._save import save_chart
+from priorscope.report._tables import claims_table, format_value, html_table, rich_table
+from priorscope.report._theme import PALETTE, styled, theme
+
+__all__ = [
+    "PALETTE",
+    "theme",
+    "styled",
+    "save_chart",
+    "rich_table",
+    "html_table",
+    "claims_table",
+    "format_value",
+    "papers_page",
+]

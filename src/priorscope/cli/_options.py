@@ -1,0 +1,43 @@
+"""Options and output that several commands share."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+__all__ = ["JsonOption", "StoreOption", "complete_paper", "open_store", "print_json"]
+
+StoreOption = Annotated[
+    Path | None,
+    typer.Option("--store", help="File of stored runs. Default: $PRIORSCOPE_STORE, else runs/store.sqlite."),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for a machine to read.")]
+
+
+def complete_paper(incomplete: str) -> list[str]:
+    """Names of papers that begin so, for tab completion."""
+    from priorscope.papers import REGISTRY
+
+    return [name for name in REGISTRY if name.startswith(incomplete)]
+
+
+def print_json(value: Any) -> None:
+    """Strict JSON on standard output: NaN and infinities become null."""
+    from priorscope.lab._point import finite_or_none
+
+    json.dump(finite_or_none(value), sys.stdout, indent=1, ensure_ascii=False, allow_nan=False)
+    print()
+
+
+def open_store(path: Path | None) -> Any:
+    """The store to read from, or None when there is none yet (an explicit path must exist)."""
+    from priorscope.lab import Store, default_store_path
+
+    file = default_store_path() if path is None else path
+    if path is None and not file.exists():
+        return None
+    return Store(file, readonly=True)

@@ -1,0 +1,124 @@
+"""``priorscope reproduce``: run a published experiment here and judge its claims."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from priorscope.cli._options import JsonOption, StoreOption, complete_paper, print_json
+
+__all__ = ["reproduce"]
+
+
+def reproduce(
+    name: Annotated[
+        str | None, typer.Argument(help="The paper; without it, a list of papers.", autocompletion=complete_paper)
+    ] = None,
+    scale: Annotated[
+        str, typer.Option("--scale", help="tiny (seconds, no verdicts), small (minutes), paper (published sizes).")
+    ] = "small",
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", "-j", help="Local processes. Default: the cores at hand.")
+    ] = None,
+    cluster: Annotated[
+        str | None, typer.Option("--cluster", help="Address of a Dask scheduler, as in tcp://host:8786.")
+    ] = None,
+    store: StoreOption = None,
+    retries: Annotated[int, typer.Option("--retries", help="More attempts for a point that fails.")] = 1,
+    out: Annotated[Path, typer.Option("--out", help="Folder for the chart.")] = Path("report"),
+    chart: Annotated[bool, typer.Option("--chart/--no-chart", help="Write the chart as HTML and PNG.")] = True,
+    json: JsonOption = False,
+) -> None:
+    """Run a published experiment and say which of its claims hold here.
+
+    Every result is stored as it comes: stop with Ctrl-C, or lose the machine, and the same command goes on.
+
+    Examples:  priorscope reproduce sphere-spectrum --scale tiny   |   priorscope reproduce sphere-spectrum -j 8
+    """
+    from priorscope.lab import Interrupted, Store, judge_paper, sweep
+    from priorscope.lab._executors import dask_executor
+    from priorscope.papers import REGISTRY, load
+
+    if name is None:
+        _list_papers(json)
+        return
+    if cluster is not None and jobs is not None:
+        raise ValueError("--jobs is for local processes; a cluster brings its own workers: give one of the two.")
+    paper = load(name)
+    assert name in REGISTRY
+    points = paper.points(scale)
+    with Store(store) as runs, contextlib.ExitStack() as stack:
+        executor = stack.enter_context(dask_executor(cluster)) if cluster is not None else None
+        try:
+            summary = sweep(paper, points, runs, executor, scale=scale, jobs=jobs, retries=retries)
+        except Interrupted as stop:
+            typer.echo(str(stop), err=True)
+            raise typer.Exit(130) from None
+        records = [record.as_json() for record in judge_paper(paper, runs, scale)]
+        files = _write_chart(paper, runs.table(paper, scale), out) if chart and summary.complete else []
+        failures = runs.failures(paper.name) if not summary.complete else None
+    if json:
+        print_json({"paper": name, "scale": scale, "claims": records, "files": files, **_counts(summary)})
+    else:
+        _print(paper, scale, records, files, summary)
+    if failures is not None:
+        last = failures["traceback"].iloc[-1].strip().splitlines()[-1]
+        typer.echo(
+            f"{summary.failed} of {len(points)} points failed after {retries + 1} attempts; the last said: {last}\n"
+            "The others are stored. Mend the cause and run the same command to go on.",
+            err=True,
+        )
+        raise typer.Exit(1)
+
+
+def _counts(summary: Any) -> dict[str, Any]:
+    return {"ran": summary.ran, "skipped": summary.skipped, "failed": summary.failed, "seconds": summary.seconds}
+
+
+def _list_papers(json: bool) -> None:
+    from rich.console import Console
+
+    from priorscope.papers import load_all
+    from priorscope.report import rich_table
+
+    rows = [
+        {
+            "name": p.name,
+            "title": p.title,
+            "source": p.source,
+            "claims": len(p.claims),
+            "points": len(p.points("small")),
+        }
+        for p in load_all()
+    ]
+    if json:
+        print_json(rows)
+    else:
+        Console().print(rich_table(rows, title="Papers: priorscope reproduce NAME"))
+
+
+def _write_chart(paper: Any, table: Any, out: Path) -> list[str]:
+    """The paper's chart as HTML and PNG in ``out``; gives the paths."""
+    if paper.chart is None:
+        return []
+    from priorscope.report import save_chart
+
+    figure = paper.chart(table)
+    return [str(save_chart(figure, out / f"{paper.name}.{suffix}")) for suffix in ("html", "png")]
+
+
+def _print(paper: Any, scale: str, records: list[dict[str, Any]], files: list[str], summary: Any) -> None:
+    from rich.console import Console
+
+    from priorscope.report import claims_table
+
+    console = Console()
+    console.print(claims_table(records, title=f"{paper.title} · scale {scale}"))
+    if scale == "tiny":
+        console.print("Scale tiny tests the code; its verdicts count for nothing. Run --scale small for verdicts.")
+    console.print(f"{summary.ran} points ran in {summary.seconds:.1f} s, {summary.skipped} were stored before.")
+    for file in files:
+        console.print(f"wrote {file}", soft_wrap=True)
