@@ -48,9 +48,7 @@ def encode_labels(
         elif wanted.isdigit() and int(wanted) < n_classes:
             index = int(wanted)
         else:
-            raise ValueError(
-                f"one-vs-rest names a class that is not there: {wanted!r}; the classes are {', '.join(names)}."
-            )
+            raise ValueError(f"one-vs-rest: no class {wanted!r}; the classes are {', '.join(names)}.")
         return torch.where(labels == index, 1.0, -1.0).to(dtype)[:, None]
     raise ValueError(
         f"unknown label scheme {scheme!r}; use 'classes', 'parity', 'one-vs-rest:NAME' or 'real', "

@@ -51,7 +51,7 @@ def _arrange_cifar(source: Path, ready: Path) -> None:
     """Turn PNG batches (one image a row, pixels interleaved) into the standard binary layout."""
     from PIL import Image
 
-    labels = np.array(json.loads((source / "train_lables.json").read_text()), np.uint8).reshape(5, 10000)
+    labels = np.array(json.loads((source / "train_lables.json").read_text()), np.uint8).reshape(5, -1)
     test = np.array(json.loads((source / "test_lables.json").read_text()), np.uint8)
     for i, name in enumerate(_CIFAR):
         with Image.open(source / name.replace(".bin", ".png")) as image:

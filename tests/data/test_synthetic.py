@@ -1,0 +1,61 @@
+"""Synthetic inputs against their moments; tolerances are five standard errors."""
+
+import pytest
+import torch
+
+from priorscope.data import cube, from_function, gaussian, hypercube, product_of_spheres, sphere
+
+N = 20_000
+
+
+def test_sphere_is_isotropic_on_its_radius():
+    x = sphere(N, 4, radius=2.0, seed=1, dtype=torch.float64)
+    torch.testing.assert_close(x.norm(dim=1), torch.full((N,), 2.0, dtype=torch.float64))
+    second = x.mT @ x / N  # radius² / dim on the diagonal; E[x1⁴] = 3·16/(4·6) = 2, so the variance is 1
+    assert (second - torch.eye(4)).abs().max() < 5 / N**0.5
+    assert (x**4).mean(0).sub(2.0).abs().max() < 5 * (x**4).std() / N**0.5  # not the Gaussian's 3
+
+
+def test_product_of_spheres_has_independent_blocks():
+    x = product_of_spheres(N, (3, 2), radii=(1.0, 3.0), seed=2, dtype=torch.float64)
+    torch.testing.assert_close(x[:, 3:].norm(dim=1), torch.full((N,), 3.0, dtype=torch.float64))
+    cross = x[:, :3].mT @ x[:, 3:] / N
+    assert cross.abs().max() < 5 * (1 / 3 * 9 / 2 / N) ** 0.5
+
+
+def test_gaussian_has_its_covariance_even_when_singular():
+    a = torch.tensor([[1.0, 0.5], [0.5, 2.0], [1.5, 2.5]], dtype=torch.float64)  # third row = sum of the first two
+    cov = a @ a.mT
+    x = gaussian(N, cov, mean=torch.tensor([1.0, 2.0, 3.0]), seed=3, dtype=torch.float64)
+    centred = x - torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64)
+    noise = ((cov.diagonal()[:, None] * cov.diagonal() + cov**2) / N) ** 0.5
+    assert ((centred.mT @ centred / N - cov).abs() < 5 * noise).all()
+    assert (centred[:, 2] - centred[:, 0] - centred[:, 1]).abs().max() < 1e-6
+
+
+def test_cubes_and_seeds():
+    x = cube(N, 2, low=0, high=3, seed=4)
+    assert abs(float(x.var()) - 0.75) < 0.02
+    y = hypercube(N, 3, seed=4)
+    assert y.mean(0).abs().max() < 5 / N**0.5
+    assert torch.equal(y, hypercube(N, 3, seed=4))
+    assert not torch.equal(y, hypercube(N, 3, seed=5))
+
+
+def test_from_function_keeps_test_targets_clean():
+    data = from_function(lambda n, s: sphere(n, 3, seed=s), lambda x: x[:, 0], 50, 60, seed=2, noise=0.5)
+    assert torch.equal(data.test.targets[:, 0], data.test.inputs[:, 0])
+    assert not torch.equal(data.targets[:, 0], data.inputs[:, 0])
+
+
+def test_bad_input():
+    with pytest.raises(ValueError, match="n >= 1 and dim >= 1"):
+        sphere(0, 3)
+    with pytest.raises(ValueError, match="one radius a sphere"):
+        product_of_spheres(3, (2, 2), radii=(1.0,))
+    with pytest.raises(ValueError, match="symmetric"):
+        gaussian(3, torch.tensor([[1.0, 2.0], [0.0, 1.0]]))
+    with pytest.raises(ValueError, match="positive semidefinite"):
+        gaussian(3, torch.diag(torch.tensor([1.0, -1.0])))
+    with pytest.raises(ValueError, match="low < high"):
+        cube(3, 2, low=1, high=1)
