@@ -4,6 +4,7 @@ from ._empirical_ntk import empirical_ntk
 from ._forecast import Forecast, SamplesNeeded, forecast
 from ._learnability import Learnability, effective_regularisation, learnability
 from ._learning_curve import LearningCurve, learning_curve
+from ._ntk_operator import NTKOperator, ntk_operator
 from ._spectrum import Spectrum, spectrum
 from ._sphere_spectrum import (
     KernelSeries,
@@ -32,6 +33,8 @@ __all__ = [
     "learnability",
     "learning_curve",
     "empirical_ntk",
+    "NTKOperator",
+    "ntk_operator",
     "Spectrum",
     "spectrum",
 ]
