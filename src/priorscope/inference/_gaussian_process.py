@@ -60,7 +60,7 @@ class GaussianProcess:
         >>> from types import SimpleNamespace as N
         >>> linear = N(kernel=lambda a, b=None, kinds=(): N(nngp=a @ (a if b is None else b).T))
         >>> data = N(inputs=torch.eye(2), targets=torch.tensor([[1.0], [-1.0]]))
-        >>> GaussianProcess(noise=1.0).fit(linear, data).covariance(torch.eye(2)).tolist()
+        >>> GaussianProcess(noise=1.0).fit(linear, data).covariance(torch.eye(2)).round(decimals=6).tolist()
         [[0.5, 0.0], [0.0, 0.5]]
     """
 

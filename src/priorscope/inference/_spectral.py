@@ -86,8 +86,8 @@ class Spectral:
     r"""Eigenvalues and modes of a training kernel K (n, n), in float64, repaired where rounding spoiled them.
 
     Eigenvalues below the noise floor :math:`4\,\varepsilon\sqrt n\max_i K_{ii}`, with the :math:`\varepsilon` of the precision
-    K came in, cannot be told from zero. ``jitter`` is added when training for ever without ridge would divide by them; the size is warned of
-    as :class:`NumericalRepair`, or raised with ``strict=True``.
+    K came in, cannot be told from zero. ``jitter`` is added when training for ever without ridge would divide by them;
+    its size is warned of as :class:`NumericalRepair`, or raised with ``strict=True``.
 
     Example:
         >>> s = Spectral(torch.diag(torch.tensor([2.0, 4.0])))
