@@ -11,6 +11,7 @@ __all__ = ["REGISTRY", "load", "load_all", "unclaimed"]
 
 REGISTRY: dict[str, str] = {
     # name on the command line: module with the constant PAPER (imported on first use)
+    "sphere-spectrum": "priorscope.papers._sphere_spectrum",
 }
 """Every paper by its name; the module is imported on first use.
 
