@@ -1,10 +1,12 @@
 """Measurements: a system or a network in, a result with a table and a chart out."""
 
+from ._eigenfunctions import Modes, circle_modes, hypercube_modes, product_modes, sphere_modes
 from ._empirical_ntk import empirical_ntk
 from ._forecast import Forecast, SamplesNeeded, forecast
 from ._learnability import Learnability, effective_regularisation, learnability
 from ._learning_curve import LearningCurve, learning_curve
 from ._ntk_operator import NTKOperator, ntk_operator
+from ._nystrom import Nystrom, nystrom
 from ._spectrum import Spectrum, spectrum
 from ._sphere_spectrum import (
     KernelSeries,
@@ -33,6 +35,13 @@ __all__ = [
     "learnability",
     "learning_curve",
     "empirical_ntk",
+    "Modes",
+    "Nystrom",
+    "circle_modes",
+    "hypercube_modes",
+    "nystrom",
+    "product_modes",
+    "sphere_modes",
     "NTKOperator",
     "ntk_operator",
     "Spectrum",

@@ -1,0 +1,187 @@
+"""Three forecasts of one learning curve, and the one curve with an interval made of them."""
+
+from __future__ import annotations
+
+import time as clock
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import norm
+
+from .._learning_curve import LearningCurve, measure
+from .._pilot import Pilot, draw_pilot, gram_of
+from ._kernel_pca import pca_exponents
+from ._power_law import extrapolate, fit_curve
+from ._result import Forecast
+from ._spectral import fit_spectral
+
+__all__ = ["forecast", "forecast_gram"]
+
+Array = NDArray[np.float64]
+_REACH = 1000.0  # how far beyond the pilot the curve is followed, for samples_needed
+_WEIGHTS = {"power law": 0.5, "spectral theory": 0.4, "kernel PCA": 0.1}  # tuned by us on digits and synthetic targets
+_UNKNOWN = (
+    0.06  # log-error of extrapolation for each e-fold beyond the pilot that no estimator sees; tuned by us likewise
+)
+_DISAGREE = 1.5  # ratio between estimators at the largest n that is worth a warning
+
+
+def _classification(
+    curve: LearningCurve, log_mse: Array, grid: Array, z: float, extra: Array
+) -> tuple[Array, Array, Array] | None:
+    """Misclassification: its own power law and its relation to the squared error, averaged in the logarithm."""
+    if curve.wrong is None or curve.wrong_draws is None:
+        return None
+    tested = curve.nested.count.sum(1) / max(curve.nested.count.max(), 1)
+    floor = 0.25 / tested  # a quarter of one mistake, so that a perfect pilot keeps a finite logarithm
+    y = np.log(np.maximum(curve.wrong, floor))
+    draws = np.log(np.maximum(curve.wrong_draws, floor))
+    spread = draws.std(0) + 0.02
+    sizes = curve.sizes.astype(float)
+    fit = fit_curve(sizes, y, spread, allow_offset=False)
+    direct = extrapolate(sizes, y, spread, fit, grid)
+    upper = sizes >= sizes.max() / 8
+    slope, height = np.polyfit(np.log(curve.error[upper]), y[upper], 1, w=1 / spread[upper])
+    through = height + max(slope, 0.0) * log_mse
+    middle = np.minimum(0.5 * (direct + through), np.log(max(float(curve.wrong.max()), 1e-12)))
+    scatter = extrapolate(sizes, draws, spread, fit, grid).std(0)
+    width = z * np.sqrt(scatter**2 + (0.5 * (direct - through)) ** 2 + extra**2)
+    return np.exp(middle), np.exp(middle - width), np.minimum(np.exp(middle + width), 1.0)
+
+
+def _warnings(curve: LearningCurve, logs: dict[str, Array], at: Array, grid: Array) -> tuple[str, ...]:
+    notes = []
+    top = float(np.interp(np.log(at.max()), np.log(grid), np.arange(len(grid))))
+    ends = {name: float(np.exp(np.interp(top, np.arange(len(grid)), v))) for name, v in logs.items()}
+    if max(ends.values()) > _DISAGREE * min(ends.values()):
+        worst = ", ".join(f"{name} {value:.3g}" for name, value in ends.items())
+        notes.append(f"the estimators disagree at n = {at.max():.0f} ({worst}): measure at a larger pilot")
+    if curve.pilot < 100:
+        notes.append(f"the pilot has only {curve.pilot} samples: the curve beyond it is a guess")
+    if curve.error[-1] > 0.9 * curve.null_error:
+        notes.append("the kernel barely beats predicting zero on the pilot: the target may be outside its reach")
+    if at.max() > 8 * curve.pilot:
+        notes.append(f"n = {at.max():.0f} is more than 8 times the pilot; intervals were only checked up to there")
+    if curve.jitter > 0:
+        notes.append(f"added jitter {curve.jitter:.1e} to a nearly singular kernel matrix (repeated samples?)")
+    return tuple(notes)
+
+
+def forecast_gram(
+    gram: Array,
+    pilot: Pilot,
+    n: ArrayLike,
+    *,
+    ridge: float = 0.0,
+    time: float | None = None,
+    level: float = 0.9,
+    orderings: int = 24,
+    seed: int = 0,
+) -> Forecast:
+    """The forecast from the kernel matrix of the pilot; see :func:`forecast`."""
+    started = clock.perf_counter()
+    at = np.atleast_1d(np.asarray(n, dtype=float))
+    size = len(pilot)
+    if (at < 2).any() or (at > _REACH * size).any() or not 0 < level < 1:
+        raise ValueError(
+            f"forecast needs 2 <= n <= {_REACH:.0f} times the pilot ({size} samples) and 0 < level < 1; got n = {at}, "
+            f"level = {level}."
+        )
+    curve = measure(gram, pilot, ridge=ridge, time=time, orderings=orderings, seed=seed)
+    sizes = curve.sizes.astype(float)
+    y, draws = np.log(curve.error), np.log(curve.draws)
+    spread = draws.std(0) + 0.01
+    grid = np.geomspace(min(float(sizes[0]), float(at.min())), _REACH * size, 100)
+    inside = grid <= sizes[-1]
+    measured = np.interp(np.log(grid), np.log(sizes), y)
+
+    fit = fit_curve(sizes, y, spread)
+    logs = {"power law": extrapolate(sizes, y, spread, fit, grid)}
+    alpha, beta, exponent = pca_exponents(gram, pilot.targets)
+    exponents = {"kernel PCA eigenvalues": alpha, "kernel PCA power": beta, "kernel PCA error": exponent}
+    if time is None:
+        model = fit_spectral(sizes, y, spread, curve.nested.kappa, size, ridge=ridge)
+        logs["spectral theory"] = np.log(np.maximum(model.errors(grid, ridge), 1e-300))
+        exponents |= {"eigenvalues": model.eigenvalue_exponent, "power": model.power_exponent}
+    anchor = float(extrapolate(sizes, y, spread, fit, sizes[-1:])[0])
+    logs["kernel PCA"] = anchor - exponent * np.log(grid / sizes[-1])
+    for name in logs:
+        logs[name] = np.where(inside, measured if name != "spectral theory" else logs[name], logs[name])
+
+    total = sum(_WEIGHTS[name] for name in logs)
+    middle = sum(_WEIGHTS[name] / total * values for name, values in logs.items())
+    assert isinstance(middle, np.ndarray)
+    middle = np.where(inside, measured, middle)
+    scatter = extrapolate(sizes, draws, spread, fit, grid).std(0)
+    beyond = np.log(np.maximum(grid / sizes[-1], 1.0))
+    between = sum(_WEIGHTS[name] / total * (values - middle) ** 2 for name, values in logs.items())
+    extra = _UNKNOWN * beyond
+    z = float(norm.ppf(0.5 + level / 2))
+    width = z * np.sqrt(
+        np.where(inside, np.interp(np.log(grid), np.log(sizes), spread), scatter) ** 2 + between + extra**2
+    )
+    wrong = _classification(curve, middle, grid, z, extra)
+    slope = np.gradient(middle, np.log(grid))
+    exponents["combined"] = -float(np.interp(np.log(4 * size), np.log(grid), slope))
+    return Forecast(
+        at,
+        grid,
+        {name: np.exp(v) for name, v in logs.items()},
+        np.exp(middle),
+        np.exp(middle - width),
+        np.exp(middle + width),
+        None if wrong is None else wrong[0],
+        None if wrong is None else wrong[1],
+        None if wrong is None else wrong[2],
+        level,
+        exponents,
+        _warnings(curve, logs, at, grid),
+        curve,
+        clock.perf_counter() - started,
+    )
+
+
+def forecast(
+    data: Any,
+    model: Any,
+    n: ArrayLike,
+    *,
+    pilot: int | None = 400,
+    kind: str = "ntk",
+    ridge: float = 0.0,
+    time: float | None = None,
+    level: float = 0.9,
+    orderings: int = 24,
+    seed: int = 0,
+    **kernel_options: Any,
+) -> Forecast:
+    r"""The test error of kernel regression at ``n`` samples, from a pilot of the data, before any of it is trained on.
+
+    Three estimators check each other: *power law*, through the error measured on parts of the pilot (with or without an
+    offset, chosen by how well it carries over inside the pilot); *spectral theory*, the self-consistent equation
+
+    .. math:: \sum_i \frac{\lambda_i}{\lambda_i+\kappa} + \frac{\delta}{\kappa} = n, \qquad
+              E = \frac{n}{n - \sum_i\mathcal L_i^2} \sum_i (1-\mathcal L_i)^2 v_i^2, \quad
+              \mathcal L_i = \frac{\lambda_i}{\lambda_i+\kappa}
+
+    on a population spectrum inferred from the pilot, tails continued; *kernel PCA*, the exponent of the target's power.
+    The combined curve is their weighted mean in the logarithm; its interval (``level``, default 90 %) joins the bootstrap over
+    samples, the spread of the estimators, and a term that grows with the distance from the pilot. Spectral theory takes no part
+    when ``time`` is finite.
+
+    Args: ``model`` an Architecture, an ``nn.Module`` (empirical tangent kernel), a kernel function of two batches, or a matrix
+    over the training split; ``pilot`` how many training samples to look at (None: all). Default 400: a second of work, and
+    the largest that keeps pooled convolutional kernels cheap.
+
+    Example:
+        >>> import priorscope as ps, torch
+        >>> x = torch.randn(120, 3, generator=torch.Generator().manual_seed(0))
+        >>> data = ps.data.from_arrays(x, x[:, 0].abs(), test_fraction=0.0)
+        >>> result = forecast(data, lambda a, b: torch.exp(-torch.cdist(a, b)), n=480)
+        >>> bool(result.low[0] < result.error[0] < result.high[0])
+        True
+    """
+    drawn = draw_pilot(data, pilot, seed)
+    gram = gram_of(model, data, drawn, kind=kind, **kernel_options)
+    return forecast_gram(gram, drawn, n, ridge=ridge, time=time, level=level, orderings=orderings, seed=seed)
