@@ -5,21 +5,48 @@ from __future__ import annotations
 from ._activation import Activation
 from ._antisymmetric import Antisymmetric
 from ._architecture import Architecture
+from ._attention import Attention
 from ._build import Build
+from ._concatenate import Concatenate
 from ._conv import Conv
 from ._covariance import Covariance
 from ._dense import Dense
+from ._dropout import Dropout
 from ._ensemble import Ensemble
 from ._flatten import Flatten
 from ._global_pool import GlobalAvgPool, GlobalSumPool
+from ._identity import Identity
 from ._kernel import Kernel
 from ._layer import Layer
+from ._layer_norm import LayerNorm
 from ._locally_connected import LocallyConnected
 from ._named import fcn, gap, lap, lcn, vec
 from ._need import Need
+from ._parallel_sum import ParallelSum, Residual
+from ._product import Product
 from ._sequential import Sequential
 from ._window_pool import AvgPool, SumPool
-from .nonlinearities import ABReLU, Abs, LeakyReLU, Nonlinearity, ReLU, nonlinearity
+from .nonlinearities import (
+    GELU,
+    RBF,
+    ABReLU,
+    Abs,
+    Cosine,
+    Erf,
+    Exponential,
+    Gaussian,
+    Hermite,
+    LeakyReLU,
+    Linear,
+    Monomial,
+    Nonlinearity,
+    Polynomial,
+    Quadrature,
+    ReLU,
+    Sign,
+    Sine,
+    nonlinearity,
+)
 
 __all__ = [
     # architectures
@@ -33,21 +60,42 @@ __all__ = [
     "vec",
     # layers
     "Activation",
+    "Attention",
     "AvgPool",
+    "Concatenate",
     "Conv",
     "Dense",
+    "Dropout",
     "Flatten",
     "GlobalAvgPool",
     "GlobalSumPool",
+    "Identity",
+    "LayerNorm",
     "LocallyConnected",
+    "ParallelSum",
+    "Product",
+    "Residual",
     "Sequential",
     "SumPool",
     # nonlinearities
-    "ABReLU",
     "Abs",
+    "ABReLU",
+    "Cosine",
+    "Erf",
+    "Exponential",
+    "Gaussian",
+    "GELU",
+    "Hermite",
     "LeakyReLU",
+    "Linear",
+    "Monomial",
     "Nonlinearity",
+    "Polynomial",
+    "Quadrature",
+    "RBF",
     "ReLU",
+    "Sign",
+    "Sine",
     "nonlinearity",
     # the algebra
     "Antisymmetric",

@@ -75,6 +75,7 @@ class ConvModule(nn.Module):
 
     def __init__(self, n_in: int, n_space: int, n_out: int, layer: Conv, build: Build) -> None:
         super().__init__()
+        self.layer = layer
         self.kernel_size, self.stride, self.padding = layer.kernel_size, layer.stride, layer.padding
         taps = (layer.kernel_size,) * n_space
         fan_in = n_in * layer.kernel_size**n_space

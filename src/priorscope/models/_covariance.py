@@ -57,6 +57,7 @@ class Covariance:
     gaussian: bool = False  # are the outputs Gaussian over the weights, with channels alike?
     same: bool = False
     paired: bool = False
+    channels: float = 0.0  # number of channels in units of the width; inputs have finitely many
 
     @classmethod
     def of_inputs(
@@ -124,6 +125,7 @@ class Covariance:
         spatial: tuple[int, ...] | None = None,
         kind: Need | None = None,
         gaussian: bool | None = None,
+        channels: float | None = None,
     ) -> Covariance:
         """The covariance after a step: new ``cross`` and ``ntk``; ``single`` gives a self-covariance from a paired one."""
         if self.same:
@@ -140,6 +142,7 @@ class Covariance:
             spatial=self.spatial if spatial is None else spatial,
             kind=self.kind if kind is None else kind,
             gaussian=self.gaussian if gaussian is None else gaussian,
+            channels=self.channels if channels is None else channels,
         )
 
     def linear(
@@ -149,10 +152,19 @@ class Covariance:
         spatial: tuple[int, ...] | None = None,
         kind: Need | None = None,
         gaussian: bool | None = None,
+        channels: float | None = None,
     ) -> Covariance:
         """Apply one linear map of the spatial axes to every tensor."""
         ntk = None if self.ntk is None else step(self.ntk)
-        return self.moved(step(self.cross), ntk, lambda c: step(c.cross), spatial=spatial, kind=kind, gaussian=gaussian)
+        return self.moved(
+            step(self.cross),
+            ntk,
+            lambda c: step(c.cross),
+            spatial=spatial,
+            kind=kind,
+            gaussian=gaussian,
+            channels=channels,
+        )
 
     def affine(
         self,
@@ -166,7 +178,7 @@ class Covariance:
         step = lambda k: weight_variance * mix(k) + bias_variance  # noqa: E731
         cross = step(self.cross)
         ntk = None if self.ntk is None else cross + weight_variance * mix(self.ntk)
-        return self.moved(cross, ntk, lambda c: step(c.cross), spatial=spatial, gaussian=True)
+        return self.moved(cross, ntk, lambda c: step(c.cross), spatial=spatial, gaussian=True, channels=1.0)
 
     def reduced(self, kind: Need) -> Covariance:
         """Drop unequal pixels when only DIAGONAL is wanted."""

@@ -57,6 +57,7 @@ class DenseModule(nn.Module):
 
     def __init__(self, n_in: int, n_out: int, layer: Dense, build: Build) -> None:
         super().__init__()
+        self.layer = layer
         self.weight, self.scale = build.weight((n_out, n_in), n_in, layer.weight_variance)
         bias, self.bias_scale = build.bias((n_out,), layer.bias_variance)
         self.register_parameter("bias", bias)

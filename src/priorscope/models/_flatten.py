@@ -39,4 +39,5 @@ class Flatten(Layer):
         cov = cov.reduced(Need.DIAGONAL)
         axes = tuple(range(-cov.n_space, 0))
         # Pixels may differ in variance, so the channels are no longer alike and a nonlinearity may not follow.
-        return cov.linear(lambda k: k.mean(axes), spatial=(), kind=Need.NONE, gaussian=False)
+        channels = cov.channels * prod(cov.spatial)
+        return cov.linear(lambda k: k.mean(axes), spatial=(), kind=Need.NONE, gaussian=False, channels=channels)

@@ -73,6 +73,7 @@ class LocallyConnectedModule(nn.Module):
 
     def __init__(self, shape: Shape, out_shape: Shape, layer: LocallyConnected, build: Build) -> None:
         super().__init__()
+        self.layer = layer
         self.kernel_size, self.stride, self.padding = layer.kernel_size, layer.stride, layer.padding
         self.out_space = out_shape[1:]
         fan_in = shape[0] * layer.kernel_size ** (len(shape) - 1)

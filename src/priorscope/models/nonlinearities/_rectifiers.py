@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ._nonlinearity import Nonlinearity, cosine
 
-__all__ = ["ABReLU", "Abs", "LeakyReLU", "ReLU"]
+__all__ = ["ABReLU", "Abs", "LeakyReLU", "ReLU", "arcsine"]
 
 
 class _ArcSine(torch.autograd.Function):
@@ -51,6 +51,11 @@ class _Arc(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> Tensor:
         (c,) = ctx.saved_tensors
         return grad * _ArcSine.apply(c)
+
+
+def arcsine(c: Tensor) -> Tensor:
+    """asin on [-1, 1] with zero derivative at the ends."""
+    return _ArcSine.apply(c)
 
 
 def _rectifier_covariance(left: float, right: float, k12: Tensor, k11: Tensor, k22: Tensor) -> Tensor:

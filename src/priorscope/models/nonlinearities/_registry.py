@@ -4,17 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import torch
 from torch import Tensor
+from torch.nn import functional as F
 
+from ._erf import Erf
+from ._exponential import Exponential
+from ._gaussian import Gaussian
+from ._gelu import GELU
 from ._nonlinearity import Nonlinearity
+from ._polynomial import Linear, Monomial
+from ._quadrature import Quadrature
 from ._rectifiers import Abs, LeakyReLU, ReLU
+from ._sign import Sign
+from ._trigonometric import RBF, Cosine, Sine
 
 __all__ = ["NONLINEARITIES", "nonlinearity"]
 
 NONLINEARITIES: dict[str, Callable[[], Nonlinearity]] = {
-    "relu": ReLU,
-    "leaky_relu": LeakyReLU,
     "abs": Abs,
+    "cosine": Cosine,
+    "elu": lambda: Quadrature(F.elu),
+    "erf": Erf,
+    "exponential": Exponential,
+    "gaussian": Gaussian,
+    "gelu": GELU,
+    "leaky_relu": LeakyReLU,
+    "linear": Linear,
+    "quadratic": Monomial,
+    "rbf": RBF,
+    "relu": ReLU,
+    "sigmoid": lambda: Quadrature(torch.sigmoid),
+    "sign": Sign,
+    "silu": lambda: Quadrature(F.silu),
+    "sine": Sine,
+    "softplus": lambda: Quadrature(F.softplus),
+    "tanh": lambda: Quadrature(torch.tanh),
 }
 
 
@@ -24,6 +49,8 @@ def nonlinearity(fn: str | Nonlinearity | Callable[[Tensor], Tensor]) -> Nonline
     Example:
         >>> nonlinearity("relu")
         ReLU()
+        >>> nonlinearity(lambda x: x.tanh() ** 2).odd
+        False
     """
     if isinstance(fn, Nonlinearity):
         return fn
@@ -34,4 +61,6 @@ def nonlinearity(fn: str | Nonlinearity | Callable[[Tensor], Tensor]) -> Nonline
                 "Any elementwise torch function may be passed instead of a name."
             )
         return NONLINEARITIES[fn]()
+    if callable(fn):
+        return Quadrature(fn)
     raise TypeError(f"a nonlinearity is a name, a Nonlinearity or a torch function; got {type(fn).__name__}.")

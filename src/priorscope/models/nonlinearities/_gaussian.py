@@ -1,0 +1,44 @@
+"""Gaussian bump."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ._nonlinearity import Nonlinearity
+
+__all__ = ["Gaussian"]
+
+
+@dataclass(frozen=True)
+class Gaussian(Nonlinearity):
+    r""":math:`A\,e^{-b x^2}`.
+
+    .. math:: E[\phi\phi] = A^2\big((1+2bk_{11})(1+2bk_{22}) - 4b^2k_{12}^2\big)^{-1/2}
+
+    a Gaussian integral; the derivative map is its derivative in :math:`k_{12}`.
+
+    Example:
+        >>> import torch
+        >>> Gaussian()(torch.zeros(1))
+        tensor([1.])
+    """
+
+    amplitude: float = 1.0
+    precision: float = 1.0
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return self.amplitude * torch.exp(-self.precision * x * x)
+
+    def _determinant(self, k12: Tensor, k11: Tensor, k22: Tensor) -> Tensor:
+        b = self.precision
+        return (1 + 2 * b * k11) * (1 + 2 * b * k22) - 4 * b * b * k12 * k12
+
+    def covariance(self, k12: Tensor, k11: Tensor, k22: Tensor) -> Tensor:
+        return self.amplitude**2 * self._determinant(k12, k11, k22) ** -0.5
+
+    def derivative_covariance(self, k12: Tensor, k11: Tensor, k22: Tensor) -> Tensor:
+        factor = 4 * (self.amplitude * self.precision) ** 2
+        return factor * k12 * self._determinant(k12, k11, k22) ** -1.5
