@@ -7,12 +7,16 @@ import shutil
 import sqlite3
 import struct
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from priorscope.lab._point import decode_result
 from priorscope.lab._store import Store, StoreError
 
 __all__ = ["salvage"]
+
+_HOLE = 5000  # results in a row that may be missing before we take it that there are no more
 
 
 def salvage(damaged: str | os.PathLike[str], new: str | os.PathLike[str]) -> int:
@@ -68,18 +72,13 @@ def _copy_rows(copy: Path, new: str | os.PathLike[str]) -> int:
         for key, scale in _whole(db, "SELECT key, scale FROM scales"):
             scales.setdefault(key, []).append(scale)
         with Store(new) as store, store._transaction() as out:
-            (last,) = next(_whole(db, "SELECT max(rowid) FROM results"), (None,))
-            for rowid in range(1, (last or 0) + 1 if last else 1_000_000):
-                rows = list(_whole(db, f"SELECT * FROM results WHERE rowid={rowid}"))
-                if not rows:
-                    if last is None and rowid > 10_000 and not saved:
-                        break
+            rowid = last_whole = 0
+            while rowid - last_whole < _HOLE:  # rows are numbered from 1 without gaps, but for the holes
+                rowid += 1
+                row = next(_whole(db, f"SELECT * FROM results WHERE rowid={rowid}"), None)
+                if row is None or not _decodes(row):
                     continue
-                row = rows[0]
-                try:
-                    decode_result(row[4], row[5])
-                except Exception:  # a hole inside the row: it is not whole
-                    continue
+                last_whole = rowid
                 out.execute("INSERT OR IGNORE INTO results VALUES (?,?,?,?,?,?,?,?,?)", row)
                 out.executemany(
                     "INSERT OR IGNORE INTO scales VALUES (?,?)", [(row[0], s) for s in scales.get(row[0], [])]
@@ -90,7 +89,16 @@ def _copy_rows(copy: Path, new: str | os.PathLike[str]) -> int:
     return saved
 
 
-def _whole(db, query):  # type: ignore[no-untyped-def]
+def _decodes(row: tuple[Any, ...]) -> bool:
+    """Whether the metrics and arrays of a row can be read: a hole may lie inside it."""
+    try:
+        decode_result(row[4], row[5])
+    except Exception:
+        return False
+    return True
+
+
+def _whole(db: sqlite3.Connection, query: str) -> Iterator[tuple[Any, ...]]:
     """The rows of a query up to the first that cannot be read."""
     try:
         yield from db.execute(query)
