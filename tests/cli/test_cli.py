@@ -1,0 +1,186 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from priorscope import papers
+from priorscope.cli import COMMANDS, command_line, main
+from priorscope.lab import Claim, Paper, Record, Store, Verdict, record_ledger, sweep
+
+FIELDS = {
+    "id",
+    "paper",
+    "says",
+    "source",
+    "expected",
+    "tolerance",
+    "measured",
+    "low",
+    "high",
+    "verdict",
+    "scale",
+    "command",
+}
+
+
+def square(point):
+    if point.get("x") == 99:
+        raise FloatingPointError("x = 99 never works")
+    return {"square": point["x"] ** 2}
+
+
+def judge(table):
+    return Verdict("holds" if table["square"].max() >= 1 else "not shown", table["square"].mean(), 0.0, 4.0)
+
+
+def chart(table):
+    import altair as alt
+
+    return alt.Chart(table).mark_point().encode(x="x:Q", y="square:Q")
+
+
+def grid(scale):
+    return [{"x": x, "seed": 0} for x in range({"tiny": 2, "small": 3, "paper": 4}[scale])]
+
+
+TOY = Paper(
+    "toy", "A toy", "nowhere", 1, grid, square, (Claim("X.1", "Sec. 1", "squares [grow] <b>", 1.0, 0.5, judge),), chart
+)
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """An empty working directory in which the toy is the only paper."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PRIORSCOPE_STORE", raising=False)
+    monkeypatch.delenv("PRIORSCOPE_DEBUG", raising=False)
+    monkeypatch.setattr(papers, "REGISTRY", {"toy": "toy"})
+    monkeypatch.setattr(papers, "load", {"toy": TOY}.__getitem__)
+    monkeypatch.setattr(papers, "load_all", lambda: [TOY])
+    return tmp_path
+
+
+def run(*words, capsys):
+    """What the command line prints, its messages, and its exit code."""
+    with pytest.raises(SystemExit) as end:
+        main(list(words))
+    out = capsys.readouterr()
+    return out.out, out.err, end.value.code or 0
+
+
+def test_reproduce_runs_stores_judges_and_draws(home, capsys):
+    out, _, code = run("reproduce", "toy", "--scale", "small", "--jobs", "1", capsys=capsys)
+    assert code == 0
+    assert "holds" in out
+    assert "3 points ran" in out
+    assert (home / "report" / "toy.png").read_bytes().startswith(b"\x89PNG")
+    page = (home / "report" / "toy.html").read_text()
+    assert "<html" in page
+    assert 'src="http' not in page  # nothing from the network
+    out, _, _ = run("reproduce", "toy", "--jobs", "1", "--no-chart", "--json", capsys=capsys)
+    told = json.loads(out)
+    assert (told["ran"], told["skipped"], told["claims"][0]["verdict"]) == (0, 3, "holds")
+    assert told["claims"][0]["measured"] == pytest.approx(5 / 3)
+
+
+def test_tiny_runs_give_no_verdicts_in_claims(home, capsys):
+    run("reproduce", "toy", "--scale", "tiny", "--jobs", "1", "--no-chart", capsys=capsys)
+    out, _, _ = run("claims", "--paper", "toy", "--json", "--ledger", "none.json", capsys=capsys)
+    (row,) = json.loads(out)
+    assert row["verdict"] == "not run"
+
+
+def test_claims_shows_local_beside_recorded_and_flags_disagreement(home, capsys):
+    record_ledger([Record(id="X.1", says="s", source="t", verdict="fails", measured=0.1, scale="small")], "ledger.json")
+    out, _, _ = run("claims", "--paper", "toy", "--json", "--ledger", "ledger.json", capsys=capsys)
+    (row,) = json.loads(out)
+    assert row.keys() >= FIELDS
+    assert (row["verdict"], row["measured"], row["local"], row["disagrees"]) == ("fails", 0.1, "not run", False)
+    with Store() as store:
+        sweep(TOY, "small", store, jobs=1)
+    out, _, _ = run("claims", "--paper", "toy", "--json", "--ledger", "ledger.json", capsys=capsys)
+    (row,) = json.loads(out)
+    assert (row["verdict"], row["recorded"], row["disagrees"], row["scale"]) == ("holds", "fails", True, "small")
+    out, err, _ = run("claims", "--paper", "toy", "--ledger", "ledger.json", capsys=capsys)
+    assert "disagree on: X.1" in err
+    assert "[grow]" in " ".join(out.split())  # markup in a claim is shown, not obeyed
+    out, _, _ = run("claims", "--record", "--scale", "small", "--ledger", "ledger.json", "--json", capsys=capsys)
+    rows = {row["id"]: row for row in json.loads(out)}
+    assert (rows["X.1"]["recorded"], rows["X.1"]["disagrees"]) == ("holds", False)
+    assert rows["S0.1"]["verdict"] == "not run"
+
+
+def test_report_writes_one_escaped_page(home, capsys):
+    _, err, code = run("report", capsys=capsys)
+    assert code == 2
+    assert "no stored runs" in err
+    with Store() as store:
+        sweep(TOY, "small", store, jobs=1)
+    run("report", capsys=capsys)
+    page = (home / "report" / "papers.html").read_text()
+    assert "squares [grow] &lt;b&gt;" in page
+    assert "<b>" not in page.split("<script")[0]
+    assert 'src="http' not in page
+
+
+def test_failed_points_end_with_code_1_and_the_reason(home, capsys, monkeypatch):
+    broken = Paper("toy", "A toy", "nowhere", 1, lambda scale: [{"x": 99, "seed": 0}, {"x": 1, "seed": 0}], square)
+    monkeypatch.setattr(papers, "load", lambda name: broken)
+    _, err, code = run("reproduce", "toy", "--jobs", "1", capsys=capsys)
+    assert code == 1
+    assert "1 of 2 points failed after 2 attempts" in err
+    assert "x = 99 never works" in err
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (["reproduce", "toy", "--scale", "huge"], "a scale is one of"),
+        (["reproduce", "toy", "--jobs", "0"], "jobs must be at least 1"),
+        (["reproduce", "toy", "--jobs", "2", "--cluster", "tcp://x:1"], "give one of the two"),
+        (["claims", "--scale", "tiny"], "judged at scale small or paper"),
+        (["claims", "--record", "--paper", "toy"], "writes the whole ledger"),
+        (["claims", "--store", "none.sqlite"], "there is no store at none.sqlite"),
+        (["clams"], "Did you mean 'claims'"),
+        (["reproduce", "toy", "--sclae", "tiny"], "No such option"),
+    ],
+)
+def test_mistakes_are_one_line_and_code_2(home, capsys, words, message):
+    _, err, code = run(*words, capsys=capsys)
+    assert code == 2
+    assert message in err
+    assert "Traceback" not in err
+
+
+def test_debug_shows_the_traceback(home):
+    with pytest.raises(ValueError, match="a scale is one of"):
+        main(["reproduce", "toy", "--scale", "huge", "--debug"])
+
+
+def test_help_teaches_and_imports_nothing_heavy():
+    code = (
+        "import sys\nfrom priorscope.cli import main\n"
+        "try:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"
+        "print([m for m in ('torch', 'pandas', 'altair', 'sklearn', 'scipy', 'distributed', 'numba') if m in sys.modules])"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
+    for name in COMMANDS:
+        assert name in told.stdout
+    assert told.stdout.rstrip().endswith("[]")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help(name):
+    command = command_line().get_command(None, name)
+    assert len(command.help or "") > 20 or command.commands
+
+
+def test_tab_completion_offers_commands_and_papers(monkeypatch, capsys):
+    monkeypatch.setenv("_PRIORSCOPE_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", "priorscope re")
+    monkeypatch.setenv("COMP_CWORD", "1")
+    out, _, _ = run(capsys=capsys)
+    assert {"reproduce", "report"} <= set(out.split())
