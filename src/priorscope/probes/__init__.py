@@ -1,12 +1,16 @@
 """Measurements: a system or a network in, a result with a table and a chart out."""
 
+from ._blind_spots import BlindSpots, blind_spots
 from ._eigenfunctions import Modes, circle_modes, hypercube_modes, product_modes, sphere_modes
 from ._empirical_ntk import empirical_ntk
 from ._forecast import Forecast, SamplesNeeded, forecast
+from ._geometry import AverageGeometry, average_geometry, linear_conv_geometry, relu_geometry
+from ._invariance_table import InvarianceTable, invariance_table
 from ._learnability import Learnability, effective_regularisation, learnability
 from ._learning_curve import LearningCurve, learning_curve
 from ._ntk_operator import NTKOperator, ntk_operator
 from ._nystrom import Nystrom, nystrom
+from ._spectral_bias import Plan, SpectralBias, plan, spectral_bias
 from ._spectrum import Spectrum, spectrum
 from ._sphere_spectrum import (
     KernelSeries,
@@ -17,8 +21,23 @@ from ._sphere_spectrum import (
     sphere_inputs,
     sphere_spectrum,
 )
+from ._symmetry import Coupling, Symmetry, TwoSample, couple, energy_test, symmetry
 
 __all__ = [
+    "AverageGeometry",
+    "BlindSpots",
+    "average_geometry",
+    "blind_spots",
+    "linear_conv_geometry",
+    "relu_geometry",
+    "InvarianceTable",
+    "invariance_table",
+    "Coupling",
+    "Symmetry",
+    "TwoSample",
+    "couple",
+    "energy_test",
+    "symmetry",
     "KernelSeries",
     "SphereSpectrum",
     "compare_with_gram",
@@ -44,6 +63,10 @@ __all__ = [
     "sphere_modes",
     "NTKOperator",
     "ntk_operator",
+    "Plan",
+    "SpectralBias",
+    "plan",
+    "spectral_bias",
     "Spectrum",
     "spectrum",
 ]

@@ -1,0 +1,7 @@
+"""Symmetries of learning systems: kernel invariance, exact coupling, two-sample test."""
+
+from priorscope.probes._symmetry._coupling import Coupling, couple
+from priorscope.probes._symmetry._energy import TwoSample, energy_test
+from priorscope.probes._symmetry._symmetry import Symmetry, symmetry
+
+__all__ = ["Coupling", "Symmetry", "TwoSample", "couple", "energy_test", "symmetry"]

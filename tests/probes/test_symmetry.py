@@ -1,0 +1,185 @@
+"""The invariance table by three tests, each with groups the system does not have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+import priorscope as ps
+from priorscope.data import groups
+
+SHAPE = (3, 4, 4)
+GROUPS = {
+    "shared": groups.shared_orthogonal(SHAPE),
+    "pixel": groups.pixel_orthogonal(SHAPE),
+    "all": groups.orthogonal(SHAPE),
+}
+LARGEST = {"fcn": "all", "lcn": "pixel", "vec": "shared", "gap": "shared"}  # Theorem 3.1, finite width
+LARGEST_INFINITE = {"fcn": "all", "lcn": "pixel", "vec": "pixel", "gap": "shared"}
+DESCENT = ps.inference.GradientDescent(
+    learning_rate=0.5, steps=30, batch_size=8, momentum=0.5, weight_decay=1e-3, mixup=0.4
+)
+
+
+def _data(n: int = 16) -> ps.data.Dataset:
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(2 * n, *SHAPE, generator=generator)
+    y = (x[:, 0, :, :-1] * x[:, 0, :, 1:]).mean((1, 2), keepdim=True)[:, 0] * 5  # a local feature of one channel
+    return ps.data.Dataset(ps.data.Split(x[:n], y[:n]), ps.data.Split(x[n:], y[n:]), name="local")
+
+
+DATA = _data()
+
+
+def _should(largest: str, group: str) -> bool:
+    return list(GROUPS).index(group) <= list(GROUPS).index(largest)
+
+
+@pytest.mark.parametrize("name", LARGEST_INFINITE)
+def test_kernels_have_the_groups_of_the_theorem_and_no_larger_ones(name: str) -> None:
+    system = ps.System(DATA, getattr(ps.models, name)(depth=2), ps.inference.KernelRegression())
+    for key, group in GROUPS.items():
+        found = ps.probes.symmetry(system, group, n_inputs=6)
+        assert found.invariant == _should(LARGEST_INFINITE[name], key)
+        assert found.change < 1e-12 if found.invariant else found.change > 1e-3
+
+
+@pytest.mark.parametrize("name", LARGEST)
+def test_coupled_networks_train_alike_inside_the_group_only(name: str) -> None:
+    system = ps.System(DATA, getattr(ps.models, name)(depth=2, bias_variance=0.1), DESCENT, width=6)
+    for key, group in GROUPS.items():
+        found = ps.probes.symmetry(system, group, test="coupling", n_elements=1)
+        assert found.invariant == _should(LARGEST[name], key)
+        if found.invariant:
+            assert found.change < 1e-8
+            assert found.residual is not None
+            assert found.residual < 1e-12
+            assert found.note == ""
+        else:
+            assert found.change > 1e-2
+            assert "cannot absorb" in found.note
+
+
+class _Patches(nn.Module):
+    """A patch embedding as in Mixer and ViT, then a dense layer over tokens; torch's own uniform initialisation."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            self.embed = nn.Conv2d(3, 48, 2, stride=2)
+            self.token = nn.Parameter(torch.randn(48, 4))
+            self.head = nn.Linear(192, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.head((self.embed(x).flatten(2) + self.token).relu().flatten(1))
+
+
+def test_a_patch_embedding_absorbs_patch_rotations_of_any_module() -> None:
+    system = ps.System(DATA, _Patches, ps.inference.GradientDescent(learning_rate=0.01, steps=20))
+    patch = ps.probes.symmetry(system, groups.patch_orthogonal(SHAPE, 2), test="coupling", n_elements=1)
+    assert patch.invariant
+    assert "not Gaussian" in patch.note  # torch draws uniform weights
+    assert not ps.probes.symmetry(system, GROUPS["pixel"], test="coupling", n_elements=1).invariant
+    permuted = ps.probes.symmetry(system, groups.shared_permutation(SHAPE), test="coupling", n_elements=1)
+    assert permuted.invariant
+    assert permuted.note == ""  # permutations keep any law of independent weights
+
+
+def test_an_optimiser_can_break_the_symmetry_of_its_model() -> None:
+    adam = ps.inference.GradientDescent(learning_rate=0.05, steps=20, optimiser="adam")
+    for inference, wanted in ((DESCENT, True), (adam, False)):
+        system = ps.System(DATA, ps.models.fcn(depth=1), inference, width=8)
+        assert ps.probes.symmetry(system, GROUPS["all"], test="coupling", n_elements=1).invariant is wanted
+
+
+def test_a_function_that_is_invariant_needs_no_other_weights() -> None:
+    descent = ps.inference.GradientDescent(learning_rate=0.5, steps=20)
+    gap, vec = (ps.System(DATA, arch(depth=1), descent, width=8) for arch in (ps.models.gap, ps.models.vec))
+    shifts = groups.translations(SHAPE)
+    found = ps.probes.symmetry(gap, shifts, n_elements=1, seed=3)
+    assert found.invariant
+    assert "same weights" in found.note
+    by_law = ps.probes.symmetry(vec, shifts, n_elements=1, seed=3, n_seeds=8)  # the readout absorbs the shift
+    assert by_law.test == "black box"
+    assert by_law.invariant
+
+
+def test_the_black_box_refutes_and_accepts() -> None:
+    descent = ps.inference.GradientDescent(learning_rate=1.0, steps=60)
+    fcn, gap = (ps.System(DATA, arch(depth=1), descent, width=32) for arch in (ps.models.fcn, ps.models.gap))
+    inside = ps.probes.symmetry(fcn, GROUPS["all"], test="black box", n_seeds=12)
+    outside = ps.probes.symmetry(gap, GROUPS["all"], test="black box", n_seeds=12)
+    assert inside.invariant
+    assert inside.p_value is not None
+    assert inside.p_value > 0.01
+    assert not outside.invariant
+    assert outside.p_value is not None
+    assert outside.p_value <= 0.002
+    factory = ps.System(DATA, _Patches, ps.inference.GradientDescent(learning_rate=0.01, steps=3))
+    assert ps.probes.symmetry(factory, GROUPS["shared"], test="black box", n_seeds=4).p_value is not None
+
+
+def test_energy_test_has_the_level_it_claims() -> None:
+    generator = torch.Generator().manual_seed(0)
+    values = torch.tensor(
+        [
+            ps.probes.energy_test(*torch.randn(2, 6, 3, generator=generator), permutations=99, seed=s).p_value
+            for s in range(200)
+        ]
+    )
+    rejected = float((values <= 0.1).double().mean())
+    assert abs(rejected - 0.1) < 4 * (0.1 * 0.9 / 200) ** 0.5
+    x = torch.randn(30, 3, generator=generator)
+    assert ps.probes.energy_test(x, 3 * torch.randn(30, 3, generator=generator)).p_value < 0.01  # same mean, other law
+
+
+def test_table_of_systems_and_groups() -> None:
+    systems = {
+        n: ps.System(DATA, getattr(ps.models, n)(depth=1), ps.inference.KernelRegression()) for n in ("fcn", "gap")
+    }
+    linear = ps.models.Architecture("linear", (ps.models.Flatten(), ps.models.Dense()))
+    systems["linear"] = ps.System(DATA, linear, ps.inference.KernelRegression())
+    table = ps.probes.invariance_table(systems, n_inputs=4, n_elements=3)
+    matrix = table.matrix()
+    assert matrix.loc["linear"].all()  # minimum-norm regression: every orthogonal map
+    assert matrix.loc["fcn"].all()
+    wanted = {"P(c)⊗I", "O(c)⊗I", "translations", "flips", "quarter turns"}
+    assert set(matrix.columns[matrix.loc["gap"]]) == wanted
+    assert len(table.table()) == 3 * len(groups.named(SHAPE))
+    assert len(table.chart().to_dict()["layer"]) == 2
+    assert ps.probes.symmetry(systems["fcn"], GROUPS["all"]).chart().to_dict()["mark"]["type"] == "bar"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"group": groups.orthogonal((3, 5, 5))}, "the data have"),
+        ({"test": "guess"}, "test must be"),
+        ({"test": "coupling"}, "test of networks"),
+    ],
+)
+def test_errors(change: dict[str, Any], message: str) -> None:
+    system = ps.System(DATA, ps.models.fcn(depth=1), ps.inference.KernelRegression())
+    with pytest.raises(ValueError, match=message):
+        ps.probes.symmetry(system, **{"group": GROUPS["all"], **change})
+
+
+def test_errors_of_networks() -> None:
+    with pytest.raises(ValueError, match="at least 4 draws"):
+        ps.probes.energy_test(torch.zeros(2, 3), torch.zeros(2, 3))
+    fixed = ps.System(DATA, _Patches(0), ps.inference.GradientDescent(steps=2))
+    with pytest.raises(ValueError, match="fixed weights"):
+        ps.probes.symmetry(fixed, GROUPS["shared"], test="black box")
+    with pytest.raises(ValueError, match="model with a kernel"):
+        ps.probes.symmetry(fixed, GROUPS["shared"], test="kernel")
+    wild = ps.System(DATA, _Patches, ps.inference.GradientDescent(learning_rate=100.0, steps=60))
+    with pytest.raises(ValueError, match="diverged"):
+        ps.probes.symmetry(wild, GROUPS["shared"], test="coupling")
+    with pytest.raises(ValueError, match="at least one system"):
+        ps.probes.invariance_table({})
+    with pytest.raises(TypeError, match="inverse"):
+        ps.probes.couple(_Patches(0), lambda x: x, SHAPE)
