@@ -1,0 +1,167 @@
+"""Rules of the house: which way imports point, what a public name carries, what stays out of the files."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import types
+from pathlib import Path
+
+import pytest
+
+import priorscope
+from priorscope import papers
+from priorscope.lab import SCALES, VERDICTS
+from priorscope.papers._announced import ANNOUNCED
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCE = ROOT / "src" / "priorscope"
+SPINE = {"data", "models", "inference", "system", "probes"}
+ALLOWED = {
+    "statistics": set(),
+    "data": set(),
+    "models": set(),
+    "inference": set(),
+    "lab": set(),
+    "system": {"data", "models", "inference"},
+    "probes": SPINE,
+    "report": {"lab"},
+    "profiles": {*SPINE, "report"},
+    "papers": {*SPINE, "lab", "report"},
+    "sklearn": SPINE,
+    "testing": SPINE,
+    "cli": {*SPINE, "lab", "papers", "report", "profiles", "sklearn", "testing"},
+}
+
+
+def parts() -> list[str]:
+    """The packages and modules at the top of the library."""
+    names = [p.name if p.is_dir() else p.stem for p in SOURCE.iterdir() if p.is_dir() or p.suffix == ".py"]
+    return sorted(name for name in names if not name.startswith("_"))
+
+
+def imported_parts(tree: ast.AST, module: str) -> set[str]:
+    """The parts of priorscope that a module imports anywhere in it, but for imports that only type checkers see."""
+    found: set[str] = set()
+
+    def visit(node: ast.AST) -> None:
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+            for other in node.orelse:
+                visit(other)
+            return
+        if isinstance(node, ast.Import):
+            found.update(a.name.split(".")[1] for a in node.names if a.name.startswith("priorscope."))
+        elif isinstance(node, ast.ImportFrom):
+            origin = node.module or ""
+            if node.level:  # relative: resolve against the module's own place
+                origin = ".".join([*module.split(".")[: -node.level], *([node.module] if node.module else [])])
+            if origin == "priorscope":
+                found.update(a.name for a in node.names if not a.name.startswith("__"))
+            elif origin.startswith("priorscope."):
+                found.add(origin.split(".")[1])
+        for child in ast.iter_child_nodes(node):
+            visit(child)
+
+    visit(tree)
+    return found
+
+
+@pytest.mark.parametrize("part", parts())
+def test_imports_point_one_way(part):
+    assert part in ALLOWED, f"say in ALLOWED what {part} may import"
+    files = [SOURCE / f"{part}.py"] if (SOURCE / f"{part}.py").exists() else sorted((SOURCE / part).rglob("*.py"))
+    for file in files:
+        module = ".".join(("priorscope", *file.relative_to(SOURCE).with_suffix("").parts))
+        wrong = imported_parts(ast.parse(file.read_text()), module) - ALLOWED[part] - {part, "statistics"}
+        assert not wrong, f"{file.relative_to(ROOT)} imports {sorted(wrong)}; {part} may import {sorted(ALLOWED[part])}"
+
+
+def test_the_import_rule_can_fail():
+    code = "def f():\n    from priorscope.data import digits\nimport priorscope.models\nfrom priorscope import lab"
+    assert imported_parts(ast.parse(code), "priorscope.x") == {"data", "models", "lab"}
+    hidden = "if TYPE_CHECKING:\n    from priorscope.data import Dataset\nfrom ..probes import forecast"
+    assert imported_parts(ast.parse(hidden), "priorscope.lab._x") == {"probes"}
+
+
+def test_the_top_level_offers_what_it_lists():
+    missing = []
+    for name in priorscope.__all__:
+        try:
+            getattr(priorscope, name)
+        except (AttributeError, ImportError) as error:
+            missing.append(f"{name}: {error}")
+    assert not missing
+    with pytest.raises(AttributeError, match="priorscope has no name 'nothing'; it offers"):
+        _ = priorscope.nothing
+
+
+def text_files():
+    kinds = {".py", ".md", ".toml", ".yml", ".txt", ".json", ".js", ".css", ".html", ""}
+    for folder in ("src", "tests", "docs", "benchmarks", "tools", "examples", "claims", ".ci"):
+        for file in (ROOT / folder).rglob("*"):
+            generated = any(p == "__pycache__" or p.endswith(".egg-info") for p in file.parts)
+            if file.is_file() and file.suffix in kinds and not generated:
+                yield file
+    yield from (f for f in ROOT.iterdir() if f.is_file() and f.suffix in kinds and f.name not in (".git",))
+
+
+def test_no_paths_of_a_machine():
+    places = re.compile(r"/(?:[w]ork|[f]arm|[r]oot|[h]ome)/|/[t]mp/[a-z]|\b(?:10|192\.168)\.\d+\.\d+\.\d+\b")
+    found = []
+    for file in text_files():
+        for number, line in enumerate(file.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
+            if places.search(line):
+                found.append(f"{file.relative_to(ROOT)}:{number}: {line.strip()[:100]}")
+    assert not found, "\n".join(found)
+
+
+def test_nothing_is_unpickled():
+    calls = re.compile(r"pickle\.loads?\(|allow_pickle=True|weights_only=False|joblib\.load\(")
+    found = [str(f.relative_to(ROOT)) for f in SOURCE.rglob("*.py") if calls.search(f.read_text())]
+    assert not found
+
+
+def test_the_package_is_typed_and_its_version_stands_once():
+    assert (SOURCE / "py.typed").exists()
+    assert f'version = "{priorscope.__version__}"' in (ROOT / "pyproject.toml").read_text()
+
+
+def test_changelog_speaks_of_this_version():
+    text = (ROOT / "CHANGELOG.md").read_text()
+    assert f"## [{priorscope.__version__}]" in text
+    assert "Numbers that moved" in text
+
+
+# -- papers and claims -------------------------------------------------------------------------------------------------
+
+
+def test_every_paper_loads_under_its_name_with_grids_of_every_scale():
+    for name in papers.REGISTRY:
+        paper = papers.load(name)
+        assert paper.name == name
+        sizes = [len(paper.points(scale)) for scale in SCALES]
+        assert sizes[0] >= 1, name
+        assert sizes[1] >= sizes[0], name
+        assert paper.claims, f"{name} has no claims"
+
+
+def test_claim_ids_are_unique_and_the_ledger_lists_the_same():
+    loaded = papers.load_all()
+    ids = [claim.id for paper in loaded for claim in paper.claims] + [r.id for r in papers.unclaimed(loaded)]
+    assert len(ids) == len(set(ids)), sorted({i for i in ids if ids.count(i) > 1})
+    ledger = json.loads((ROOT / "claims" / "ledger.json").read_text())
+    assert {line["id"] for line in ledger} == set(ids), "refresh it with `priorscope claims --record`"
+    assert len(ledger) == len(ids)
+    for line in ledger:
+        assert line["verdict"] in VERDICTS
+        assert line["scale"] in ((None,) if line["verdict"] == "not run" else ("small", "paper")), line["id"]
+
+
+def test_an_announced_claim_leaves_the_list_when_a_paper_takes_it():
+    announced = {record.id for record in ANNOUNCED}
+    expected = {f"S0.{i}" for i in range(1, 11)} | {f"S2.{i}" for i in range(1, 10)} | {f"S4.{i}" for i in range(1, 14)}
+    assert announced == expected
+    claim = types.SimpleNamespace(id="S0.4b")
+    left = {record.id for record in papers.unclaimed([types.SimpleNamespace(claims=(claim,))])}
+    assert announced - left == {"S0.4"}

@@ -1,0 +1,74 @@
+"""What mkdocs asks while it builds: the navigation, claims tables from the ledger, formulas as MathML (no network)."""
+
+from __future__ import annotations
+
+import html
+import logging
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import readme_claims
+
+log = logging.getLogger("mkdocs.hooks.priorscope")
+
+FIRST = ["index.md", "quickstart.md", "profile.md", "forecast.md", "claims.md", "conventions.md"]
+SECTIONS = {
+    "papers": "Papers",
+    "probes": "Probes",
+    "models": "Models",
+    "data": "Data",
+    "inference": "Inference",
+    "api": "API",
+}
+FORMULA = re.compile(r'<(span|div) class="arithmatex">\s*(\\\(|\\\[)(.*?)(\\\)|\\\])\s*</\1>', re.DOTALL)
+CLAIMS = re.compile(r"<!-- claims(?:: ([\w-]+))? -->")
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Navigation from the files there are: first pages by name, then the rest, then a section a folder."""
+    pages = sorted(file.src_uri for file in files.documentation_pages())
+    top = [page for page in FIRST if page in pages]
+    top += [page for page in pages if "/" not in page and page not in top]
+    nav: list[Any] = list(top)
+    for folder in sorted({page.split("/")[0] for page in pages if "/" in page}, key=_section_order):
+        inside = [page for page in pages if page.startswith(f"{folder}/")]
+        inside.sort(key=lambda page: (not page.endswith("/index.md"), page))
+        nav.append({SECTIONS.get(folder, folder.capitalize()): inside})
+    config["nav"] = nav
+    return files
+
+
+def _section_order(folder: str) -> tuple[int, str]:
+    order = list(SECTIONS)
+    return (order.index(folder) if folder in order else len(order), folder)
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
+    """``<!-- claims -->`` becomes the whole ledger, ``<!-- claims: NAME -->`` that of one paper."""
+
+    def table(match: re.Match[str]) -> str:
+        name = match.group(1)
+        lines = [line for line in readme_claims.ledger() if name is None or line["paper"] == name]
+        if not lines:
+            log.warning("%s asks for the claims of %r, which the ledger does not know", page.file.src_uri, name)
+        return readme_claims.claims_markdown(lines)
+
+    return CLAIMS.sub(table, markdown)
+
+
+def on_page_content(content: str, page: Any, config: Any, files: Any) -> str:
+    """TeX formulas as MathML, which browsers draw by themselves."""
+    from latex2mathml.converter import convert
+
+    def mathml(match: re.Match[str]) -> str:
+        tex = html.unescape(match.group(3)).strip()
+        try:
+            return convert(tex, display="block" if match.group(2) == "\\[" else "inline")
+        except Exception as error:
+            log.warning("%s: the formula %r cannot be drawn: %s", page.file.src_uri, tex, error)
+            return match.group(0)
+
+    return FORMULA.sub(mathml, content)

@@ -1,0 +1,72 @@
+"""Write README's table of claims from the ledger: ``python tools/readme_claims.py``."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+START, END = "<!-- claims -->", "<!-- /claims -->"
+
+
+def cell(text: Any) -> str:
+    """Text that cannot break a row of a table."""
+    return str(text).replace("|", "\\|").replace("\n", " ")
+
+
+def number(value: Any) -> str:
+    """Four digits of a number, text as it is."""
+    return "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def measured(line: dict[str, Any]) -> str:
+    """The measured value with its interval."""
+    ends = f" [{number(line['low'])}, {number(line['high'])}]" if None not in (line["low"], line["high"]) else ""
+    return number(line["measured"]) + ends
+
+
+def expected(line: dict[str, Any]) -> str:
+    """The expected value with its tolerance."""
+    within = f" ± {number(line['tolerance'])}" if isinstance(line["tolerance"], (int, float)) else ""
+    return number(line["expected"]) + within
+
+
+def claims_markdown(lines: list[dict[str, Any]]) -> str:
+    """A Markdown table of claims, whatever their verdict."""
+    rows = ["| id | claim | expected | measured | verdict |", "|---|---|---|---|---|"]
+    for line in lines:
+        verdict = f"**{line['verdict']}**" if line["verdict"] != "not run" else "not run"
+        note = f": {line['note']}" if line["note"] and line["verdict"] not in ("holds", "not run") else ""
+        values = (line["id"], line["says"], expected(line), measured(line), verdict + note)
+        rows.append("| " + " | ".join(cell(value) for value in values) + " |")
+    return "\n".join(rows)
+
+
+def ledger() -> list[dict[str, Any]]:
+    """The committed record."""
+    return json.loads((ROOT / "claims" / "ledger.json").read_text(encoding="utf-8"))
+
+
+def summary() -> str:
+    """How many claims have which verdict, then the decided ones by paper."""
+    lines = ledger()
+    counts = Counter(line["verdict"] for line in lines)
+    order = ("holds", "holds with changes", "fails", "not shown", "not run")
+    told = ", ".join(f"{counts[verdict]} {verdict}" for verdict in order if counts[verdict])
+    decided = [line for line in lines if line["verdict"] != "not run"]
+    table = "\n\n" + claims_markdown(decided) if decided else ""
+    return f"{len(lines)} claims: {told}. `priorscope claims` lists them all.{table}"
+
+
+def with_table(text: str) -> str:
+    """A page's text with the table between its two marks brought up to date."""
+    head, _, rest = text.partition(START)
+    _, _, tail = rest.partition(END)
+    return f"{head}{START}\n{summary()}\n{END}{tail}"
+
+
+if __name__ == "__main__":
+    readme = ROOT / "README.md"
+    readme.write_text(with_table(readme.read_text(encoding="utf-8")), encoding="utf-8")
