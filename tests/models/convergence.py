@@ -12,16 +12,17 @@ from torch.func import functional_call, jacrev, vmap
 from priorscope.models import Architecture
 from priorscope.statistics import PowerLaw, fit_power_law
 
-LEVEL = 1 - 0.01 / 80  # 99 % for all (at most 80) intervals of the suite together (Bonferroni)
+ONE_SIGMA = 0.6827  # level of an interval of one standard error either side; judged at four of them
+OUTPUTS = 4  # outputs in units of the width, over which f f' is averaged
 
 
 def empirical_kernels(arch: Architecture, x: Tensor, width: int, seeds: range) -> tuple[Tensor, Tensor]:
-    """NNGP (mean over ``width`` outputs of f f') and NTK (one output) of each seed: two tensors (seeds, n, n)."""
+    """NNGP (mean of f f' over many outputs) and NTK (one output) of each seed: two tensors (seeds, n, n)."""
     shape = tuple(x.shape[1:])
-    many = arch.ensemble(shape, width, width, seeds, dtype=x.dtype)
+    many = arch.ensemble(shape, width, OUTPUTS * width, seeds, dtype=x.dtype)
     with torch.no_grad():
         f = many(x)  # (seeds, n, width)
-    nngp = f @ f.mT / width
+    nngp = f @ f.mT / f.shape[-1]
     one = arch.ensemble(shape, width, 1, seeds, dtype=x.dtype)
 
     def tangent(params: dict[str, Tensor]) -> Tensor:
@@ -42,9 +43,11 @@ class Convergence:
 
     @property
     def holds(self) -> bool:
-        """-1/2 inside the interval and 0 outside; no bias beyond four standard errors; the control is seen."""
-        inside = self.fit.low <= -0.5 <= self.fit.high < 0
-        return inside and self.deviation < 4 < self.deviation_control
+        """Within four standard errors (0.5 % for all cases of the suite together): exponent -1/2 and not 0; no bias; and a
+        kernel wrong by the factor 1.1 is seen."""
+        error = (self.fit.high - self.fit.low) / 2
+        rate = abs(self.fit.exponent + 0.5) < 4 * error < -self.fit.exponent
+        return rate and self.deviation < 4 < self.deviation_control
 
 
 def measure(arch: Architecture, x: Tensor, widths: tuple[int, ...], seeds: int) -> dict[str, Convergence]:
@@ -61,7 +64,7 @@ def measure(arch: Architecture, x: Tensor, widths: tuple[int, ...], seeds: int) 
             last[kind] = empirical.double()
     results = {}
     for kind, columns in errors.items():
-        fit = fit_power_law(widths, np.stack(columns, 1), level=LEVEL, draws=20_000)
+        fit = fit_power_law(widths, np.stack(columns, 1), level=ONE_SIGMA, draws=1000)
         exact, empirical = getattr(limit, kind), last[kind]
         noise = empirical.std(0) / seeds**0.5 + 1e-6 * exact.abs().max()
         deviations = [float(((empirical.mean(0) - factor * exact) / noise).abs().max()) for factor in (1.0, 1.1)]

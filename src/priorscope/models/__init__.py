@@ -14,8 +14,10 @@ from ._dense import Dense
 from ._dropout import Dropout
 from ._ensemble import Ensemble
 from ._flatten import Flatten
+from ._from_module import from_module
 from ._global_pool import GlobalAvgPool, GlobalSumPool
 from ._identity import Identity
+from ._inclusion import gap_to_vec, lcn_to_vec, vec_to_lcn
 from ._kernel import Kernel
 from ._layer import Layer
 from ._layer_norm import LayerNorm
@@ -47,17 +49,28 @@ from .nonlinearities import (
     Sine,
     nonlinearity,
 )
+from .zoo import FiniteModel, lenet, mixer, resnet18, vgg11, vit
 
 __all__ = [
     # architectures
     "Architecture",
     "Ensemble",
+    "FiniteModel",
     "Kernel",
     "fcn",
+    "from_module",
     "gap",
+    "gap_to_vec",
     "lap",
     "lcn",
+    "lcn_to_vec",
+    "lenet",
+    "mixer",
+    "resnet18",
     "vec",
+    "vec_to_lcn",
+    "vgg11",
+    "vit",
     # layers
     "Activation",
     "Attention",

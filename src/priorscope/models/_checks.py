@@ -24,7 +24,7 @@ def check_padding(who: str, padding: str) -> None:
         raise ValueError(f"{who} needs padding in {', '.join(PADDINGS)}; got {padding!r}.")
 
 
-def check_positive(who: str, name: str, value: int) -> None:
+def check_positive(who: str, name: str, value: int | None) -> None:
     """A size is a positive whole number."""
     if not (isinstance(value, int) and value >= 1):
         raise ValueError(f"{who} needs a whole number {name} >= 1; got {value!r}.")

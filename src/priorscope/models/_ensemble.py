@@ -32,6 +32,11 @@ class Ensemble(nn.Module):
         networks = list(networks)
         if not networks:
             raise ValueError("Ensemble needs at least one network; got none. Pass seeds=range(K) with K >= 1.")
+        if any(isinstance(m, nn.modules.batchnorm._BatchNorm) and m.track_running_stats for m in networks[0].modules()):
+            raise ValueError(
+                "Ensemble cannot vectorise BatchNorm with running statistics; build the networks with "
+                "normalisation='group' or normalisation=False, or train them one by one."
+            )
         params, buffers = stack_module_state(networks)  # type: ignore[arg-type]
         self._names = tuple(params)
         self._buffer_names = tuple(buffers)

@@ -113,7 +113,7 @@ def lap(
 
     Example:
         >>> lap(depth=1, window=2).layers[-3]
-        AvgPool(window=2, stride=None)
+        AvgPool(window=2, stride=2)
     """
     conv = Conv(kernel_size, 1, padding, weight_variance, bias_variance)
     dense = Dense(weight_variance, bias_variance)

@@ -52,7 +52,9 @@ class AvgPool(Layer):
 
     def __post_init__(self) -> None:
         check_positive("AvgPool", "window", self.window)
-        check_positive("AvgPool", "stride", self.window if self.stride is None else self.stride)
+        if self.stride is None:
+            object.__setattr__(self, "stride", self.window)
+        check_positive("AvgPool", "stride", self.stride)
 
     def output_shape(self, shape: Shape, width: int = 1) -> Shape:
         return _pooled_shape("AvgPool", shape, self.window, self.stride or self.window)
@@ -84,7 +86,9 @@ class SumPool(Layer):
 
     def __post_init__(self) -> None:
         check_positive("SumPool", "window", self.window)
-        check_positive("SumPool", "stride", self.window if self.stride is None else self.stride)
+        if self.stride is None:
+            object.__setattr__(self, "stride", self.window)
+        check_positive("SumPool", "stride", self.stride)
 
     def output_shape(self, shape: Shape, width: int = 1) -> Shape:
         return _pooled_shape("SumPool", shape, self.window, self.stride or self.window)

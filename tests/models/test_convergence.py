@@ -1,0 +1,116 @@
+"""Every layer and nonlinearity: kernels of finite networks approach the limit like width^(-1/2), without bias.
+
+Tolerances: four standard errors over seeds, for the fitted exponent and for the mean at the largest width; a limit 1.1 times
+as large must be told from the right one.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from priorscope.models import (
+    RBF,
+    ABReLU,
+    Abs,
+    Activation,
+    Architecture,
+    Attention,
+    AvgPool,
+    Concatenate,
+    Conv,
+    Cosine,
+    Dense,
+    Dropout,
+    Exponential,
+    Flatten,
+    Gaussian,
+    GlobalAvgPool,
+    GlobalSumPool,
+    Hermite,
+    Identity,
+    Layer,
+    LayerNorm,
+    LeakyReLU,
+    Linear,
+    LocallyConnected,
+    Monomial,
+    Nonlinearity,
+    ParallelSum,
+    Polynomial,
+    Product,
+    Residual,
+    Sequential,
+    Sign,
+    Sine,
+    SumPool,
+    nonlinearity,
+)
+
+sys.path.insert(0, str(Path(__file__).parent))
+from convergence import measure
+
+NONLINEAR: list[Nonlinearity] = [
+    ABReLU(-0.3, 1.0),
+    Abs(),
+    nonlinearity("erf"),
+    Exponential(0.5, 0.5),
+    nonlinearity("gelu"),
+    Gaussian(1.2, 0.6),
+    Hermite(2),
+    LeakyReLU(0.2),
+    Linear(),
+    Monomial(2),
+    Polynomial((0.3, 1.0, -0.2)),
+    RBF(0.4),
+    nonlinearity("relu"),
+    Sign(),
+    Sine(1.2, 0.8, 0.3),
+    Cosine(0.7, 1.3),
+    nonlinearity("tanh"),
+    nonlinearity("softplus"),
+]
+
+R, D, C = Activation("relu"), Dense(1.5, 0.1), Conv(3, 1, "circular", 1.5, 0.1)
+FLAT, LINE, IMAGE = (5,), (2, 4), (2, 3, 3)
+LAYERS: dict[str, tuple[tuple[int, ...], tuple[Layer, ...]]] = {
+    "conv 1-D, flatten": (LINE, (C, R, C, R, Flatten(), D)),
+    "conv 2-D, global average": (IMAGE, (C, R, C, R, GlobalAvgPool(), D)),
+    "conv stride, zeros, valid, global sum": (
+        IMAGE,
+        (Conv(3, 2, "zeros", 1.5, 0.1), R, Conv(2, 1, "valid"), R, GlobalSumPool(), D),
+    ),
+    "locally connected": (
+        LINE,
+        (LocallyConnected(3, 1, "zeros", 1.5, 0.1), R, LocallyConnected(3), R, GlobalAvgPool(), D),
+    ),
+    "locally connected under conv": (LINE, (LocallyConnected(3, 1, "circular", 1.5, 0.1), R, C, R, GlobalAvgPool(), D)),
+    "average and sum pools": (LINE, (C, AvgPool(2, 1), R, SumPool(2, 1), Flatten(), D)),
+    "identity, residual": (FLAT, (D, Identity(), Residual(Sequential((R, D))), R, D)),
+    "parallel sum": (FLAT, (D, ParallelSum((Sequential((R, D)), Dense(0.5))), R, D)),
+    "concatenate": (FLAT, (D, Concatenate((R, Sequential((R, D)))), D)),
+    "product": (FLAT, (D, Product((R, Dense(1.0))), D)),
+    "layer norm": (LINE, (C, LayerNorm(), R, Flatten(), D)),
+    "dropout": (LINE, (C, R, Dropout(0.3), C, R, GlobalAvgPool(), D)),
+    "attention": (LINE, (C, R, Attention(2.0, 1.2, 0.8, 0.1), R, GlobalAvgPool(), D)),
+}
+
+
+def _check(arch: Architecture, shape: tuple[int, ...], widths: tuple[int, ...], seeds: int) -> None:
+    x = torch.randn(2, *shape, generator=torch.Generator().manual_seed(3))
+    for kind, result in measure(arch, x, widths, seeds).items():
+        assert result.holds, (kind, result)
+
+
+@pytest.mark.parametrize("phi", NONLINEAR, ids=[f"{i}-{type(phi).__name__}" for i, phi in enumerate(NONLINEAR)])
+def test_nonlinearity_converges(phi: Nonlinearity) -> None:
+    _check(Architecture("one hidden layer", (D, Activation(phi), D)), FLAT, (16, 32, 64, 128, 256), 72)
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_layer_converges(name: str) -> None:
+    shape, layers = LAYERS[name]
+    _check(Architecture(name, layers), shape, (16, 32, 64, 128), 144)
