@@ -15,9 +15,12 @@ __all__ = ["COMMANDS", "command_line", "main"]
 
 COMMANDS: dict[str, str] = {
     # name: "module:function" (a typer function) or "module:app" (a typer.Typer with sub-commands)
+    "profile": "priorscope.cli._profile:profile",
+    "forecast": "priorscope.cli._forecast:forecast",
     "reproduce": "priorscope.cli._reproduce:reproduce",
     "claims": "priorscope.cli._claims:claims",
     "report": "priorscope.cli._report:report",
+    "data": "priorscope.cli._data:app",
 }
 """Every command and where it lives, in the order of the help page. Command files import heavy things inside the function.
 

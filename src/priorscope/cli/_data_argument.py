@@ -1,0 +1,33 @@
+"""Data named on the command line: a bundled or published set by name, or a path."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+__all__ = ["named_data"]
+
+_NAMES = ("digits", "mnist", "fashion-mnist", "cifar10")
+
+
+def named_data(text: str, *, target: str | None = None, classes: str | None = None, seed: int = 0) -> Any:
+    """``digits``, ``mnist``, ``fashion-mnist``, ``cifar10``, or whatever ``priorscope.data.load`` reads."""
+    from priorscope import data
+
+    if text in _NAMES:
+        if target is not None:
+            raise ValueError(f"--target names a column of a table; {text} has none. Use --classes parity, for instance.")
+        load = getattr(data, text.replace("-", "_"))
+        return load(classes=classes or "classes")
+    path = Path(text).expanduser()
+    if not path.exists():
+        import difflib
+
+        close = difflib.get_close_matches(text, _NAMES, n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        raise ValueError(
+            f"{text!r} is neither a known data set ({', '.join(_NAMES)}) nor a file or folder.{hint} Files may be .npz, "
+            ".npy, .csv, idx or a folder of images."
+        )
+    column: str | int | None = int(target) if target is not None and target.lstrip("-").isdigit() else target
+    return data.load(path, target=column, classes=classes, seed=seed)

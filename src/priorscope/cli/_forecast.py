@@ -1,0 +1,90 @@
+"""``priorscope forecast``: the learning curve of one architecture on data, from a pilot."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["forecast"]
+
+_ARCHITECTURES = ("fcn", "lcn", "vec", "lap", "gap")
+_ENDINGS = (".html", ".png", ".svg", ".pdf", ".json", ".csv")
+
+
+def forecast(
+    data: Annotated[str, typer.Argument(help="digits, mnist, fashion-mnist, cifar10, or a file or folder.")],
+    arch: Annotated[str, typer.Option("--arch", "-a", help="fcn, lcn, vec, lap or gap.")] = "fcn",
+    depth: Annotated[int, typer.Option(help="Hidden layers.")] = 3,
+    to: Annotated[int, typer.Option(help="Largest number of training samples asked about.")] = 10000,
+    pilot: Annotated[int, typer.Option(help="Samples to look at.")] = 300,
+    kind: Annotated[str, typer.Option(help="Kernel: ntk or nngp.")] = "ntk",
+    ridge: Annotated[float, typer.Option(help="Ridge added to the kernel's diagonal.")] = 0.0,
+    time: Annotated[float | None, typer.Option(help="Stop gradient flow at this time.")] = None,
+    error: Annotated[float | None, typer.Option(help="Also say how many samples reach this error.")] = None,
+    target: Annotated[str | None, typer.Option(help="Target column of a table.")] = None,
+    classes: Annotated[str | None, typer.Option(help="Label scheme: classes, parity, one-vs-rest:K, real.")] = None,
+    resize: Annotated[int | None, typer.Option(help="Side to which larger images are averaged.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the pilot's draw.")] = 0,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Chart (.html .png .svg .pdf) or table (.csv).")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON for a machine to read.")] = False,
+) -> None:
+    """Forecast the test error at more data than you have, with an interval.
+
+    Example: priorscope forecast digits --arch gap --to 10000
+    """
+    if out is not None and out.suffix.lower() not in _ENDINGS:
+        raise ValueError(f"--out must end in {', '.join(_ENDINGS)}; got {out.name!r}.")
+    if arch not in _ARCHITECTURES:
+        raise ValueError(f"--arch must be one of {', '.join(_ARCHITECTURES)}; got {arch!r}.")
+    if to < 2 or (error is not None and not error > 0):
+        raise ValueError(f"--to must be at least 2 and --error above 0; got {to} and {error}.")
+    from rich.console import Console
+
+    import priorscope as ps
+    from priorscope.cli._data_argument import named_data
+    from priorscope.cli._options import print_json
+    from priorscope.profiles._prepare import prepare
+
+    ready = prepare(named_data(data, target=target, classes=classes, seed=seed), pilot, resize=resize)
+    if len(ready.data.input_shape) < 2 and arch != "fcn":
+        raise ValueError(f"--arch {arch} needs inputs with positions; these are flat features. Use --arch fcn.")
+    start = min(ready.pilot, to)
+    sizes = sorted({int(round(start * (to / start) ** (i / 5))) for i in range(6)})
+    model = getattr(ps.models, arch)(depth)
+    with Console(stderr=True).status(f"kernel of {arch} on {ready.pilot} samples"):
+        result = ps.forecast(ready.data, model, sizes, pilot=ready.pilot, kind=kind, ridge=ridge, time=time, seed=seed)
+    needed = None if error is None else result.samples_needed(error)
+    if json:
+        print_json(
+            {
+                "data": ready.data.name,
+                "arch": arch,
+                "pilot": ready.pilot,
+                "forecast": result.table().to_dict("records"),
+                "exponents": result.exponents,
+                "samples_needed": None if needed is None else vars(needed),
+                "warnings": list(result.warnings),
+                "notes": list(ready.notes),
+            }
+        )
+    else:
+        from priorscope.report import rich_table
+
+        screen = Console()
+        screen.print(rich_table(result.table(), title=f"Forecast of {arch} on {ready.data.name}, pilot {ready.pilot}"))
+        if needed is not None and needed.reached:
+            screen.print(f"error {error:g} at about {needed.value:.0f} samples [{needed.low:.0f}, {needed.high:.0f}]")
+        elif needed is not None:
+            screen.print(f"error {error:g} is out of reach of this forecast")
+        for line in (*ready.notes, *result.warnings):
+            screen.print(f"take care: {line}", style="yellow", markup=False, highlight=False)
+    if out is not None:
+        from priorscope.report import save_chart
+
+        if out.suffix.lower() == ".csv":
+            out.parent.mkdir(parents=True, exist_ok=True)
+            result.table().to_csv(out, index=False)
+        else:
+            save_chart(result.chart(), out)

@@ -1,0 +1,95 @@
+"""``priorscope profile``: the flagship from the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["profile"]
+
+_FORMATS = ("png", "svg", "pdf")
+
+
+def _check_out(out: Path | None, static: str | None) -> None:
+    """Say what is wrong with the output before any work is done."""
+    if out is not None and out.exists() and not out.is_dir():
+        raise ValueError(f"--out wants a folder; {out} is a file. The page is written as index.html inside it.")
+    if out is not None and out.suffix:
+        raise ValueError(f"--out wants a folder, not a file name like {out.name!r}; the page becomes index.html in it.")
+    if static is not None and static not in _FORMATS:
+        raise ValueError(f"--static takes {', '.join(_FORMATS)}; got {static!r}.")
+    if static is not None and out is None:
+        raise ValueError("--static writes charts into the folder of --out; give --out FOLDER as well.")
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+
+
+def profile(
+    data: Annotated[str, typer.Argument(help="digits, mnist, fashion-mnist, cifar10, or a file or folder.")] = "digits",
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for index.html and profile.json.")] = None,
+    model: Annotated[
+        list[str] | None, typer.Option("--model", "-m", help="Also profile package.module:factory or timm:name.")
+    ] = None,
+    only_models: Annotated[bool, typer.Option("--only-models", help="Leave the default candidates out.")] = False,
+    pilot: Annotated[int, typer.Option(help="Samples to look at.")] = 300,
+    target: Annotated[str | None, typer.Option(help="Target column of a table (name or number).")] = None,
+    classes: Annotated[
+        str | None, typer.Option(help="Label scheme: classes, parity, one-vs-rest:K, real.")
+    ] = None,
+    error: Annotated[float | None, typer.Option(help="Error whose sample cost is asked.")] = None,
+    resize: Annotated[int | None, typer.Option(help="Side to which larger images are averaged.")] = None,
+    static: Annotated[str | None, typer.Option(help="Also write each chart as png, svg or pdf.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the pilot's draw.")] = 0,
+    json: Annotated[bool, typer.Option("--json", help="Print the profile as JSON.")] = False,
+) -> None:
+    """Which architecture fits this data, and how will the error fall? Answered before training.
+
+    Example: priorscope profile digits --out report
+    """
+    _check_out(out, static)
+    if error is not None and not error > 0:
+        raise ValueError(f"--error must be above 0; got {error}.")
+    if resize is not None and resize < 2:
+        raise ValueError(f"--resize must be at least 2 pixels; got {resize}.")
+    from rich.console import Console
+
+    from priorscope.cli._data_argument import named_data
+    from priorscope.profiles import profile as make
+
+    console = Console(stderr=True)
+    loaded = named_data(data, target=target, classes=classes, seed=seed)
+    candidates: list[str] | None = [] if only_models else None
+    with console.status("profiling") as status:
+        result = make(
+            loaded,
+            models=model,
+            candidates=candidates,
+            pilot=pilot,
+            target_error=error,
+            resize=resize,
+            seed=seed,
+            progress=lambda line: status.update(f"profiling: {line}"),
+        )
+    if json:
+        print(result.to_json())
+    else:
+        from priorscope.report import rich_table
+
+        screen = Console()
+        screen.print(rich_table(result.table(), title=f"Profile of {result.data}: pilot {result.pilot}"))
+        for line in result.verdict():
+            screen.print(line, markup=False, highlight=False)
+        for line in result.warnings:
+            screen.print(f"take care: {line}", markup=False, highlight=False, style="yellow")
+        screen.print(f"{result.seconds:.0f} s, {result.cpu_seconds:.0f} s of processor time", style="dim")
+    if out is not None:
+        result.to_html(out / "index.html")
+        result.to_json(out / "profile.json")
+        if static is not None:
+            from priorscope.report import save_chart
+
+            for name, chart in result.charts().items():
+                save_chart(chart.properties(width=640), out / f"{name}.{static}")
+        console.print(f"wrote {out / 'index.html'}", highlight=False, markup=False)

@@ -1,0 +1,128 @@
+"""Charts of a profile: learning curves, spectra, target power, symmetry and regime."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+if TYPE_CHECKING:
+    from ._result import Profile
+
+__all__ = ["all_charts"]
+
+
+def _colour(result: Profile, alt: Any) -> Any:
+    names = [c.name for c in result.candidates]
+    return alt.Color("model:N", title="model", sort=names, scale=alt.Scale(domain=names))
+
+
+def _shared(alt: Any) -> tuple[Any, Any]:
+    pick = alt.selection_point(fields=["model"], bind="legend", toggle="true")
+    return pick, alt.condition(pick, alt.value(1.0), alt.value(0.06))
+
+
+def curves(result: Profile) -> Any:
+    """Measured errors (points), forecasts (lines) and their intervals (bands) against the number of samples."""
+    import altair as alt
+
+    lines, points = [], []
+    for c in result.candidates:
+        tidy = c.forecast.tidy(to=10 * result.horizon)
+        lines.append(tidy[tidy["curve"] == "combined"].assign(model=c.name))
+        points.append(c.forecast.curve.table().assign(model=c.name))
+    ahead, measured = pd.concat(lines), pd.concat(points)
+    for frame in (ahead, measured):  # four digits are plenty on a chart, and keep the page small
+        frame[["error", "low", "high"]] = frame[["error", "low", "high"]].map(lambda v: float(f"{v:.4g}"))
+    ahead["n"] = ahead["n"].round(1)
+    pick, shown = _shared(alt)
+    zoom = alt.selection_interval(bind="scales")
+    x = alt.X("n:Q", title="training samples n").scale(type="log", nice=False)
+    y = alt.Y("error:Q", title="test error (mean squared)").scale(type="log", nice=False)
+    colour = _colour(result, alt)
+    beyond = ahead[ahead["n"] >= result.pilot * 0.8]
+    band = (
+        alt.Chart(beyond)
+        .mark_area()
+        .encode(
+            x=x,
+            y=alt.Y("low:Q", title="test error (mean squared)").scale(type="log", nice=False),
+            y2="high:Q",
+            color=colour,
+            opacity=alt.condition(pick, alt.value(0.12), alt.value(0.0)),
+        )
+    )
+    line = (
+        alt.Chart(beyond)
+        .mark_line()
+        .encode(x=x, y=y, color=colour, opacity=shown, tooltip=["model", "n", "error", "low", "high"])
+        .add_params(pick, zoom)
+    )
+    dots = (
+        alt.Chart(measured)
+        .mark_point(filled=True, size=36)
+        .encode(x=x, y=y, color=colour, opacity=shown, tooltip=["model", "n", "error"])
+    )
+    rule = alt.Chart(pd.DataFrame({"n": [result.horizon]})).mark_rule(strokeDash=[4, 4], opacity=0.6).encode(x="n:Q")
+    return (band + line + dots + rule).properties(width="container", height=340)
+
+
+def _ranks(n: int) -> Any:
+    return np.unique(np.geomspace(1, n, 60).round().astype(int)) - 1
+
+
+def spectra(result: Profile) -> Any:
+    """Eigenvalues of each kernel on the pilot, each relative to its largest, on log axes."""
+    import altair as alt
+
+    rows = []
+    for c in result.candidates:
+        lam = c.spectrum.eigenvalues / c.spectrum.eigenvalues[0]
+        keep = [int(i) for i in _ranks(len(lam)) if lam[i] > 1e-12]
+        rows.append(pd.DataFrame({"rank": np.array(keep) + 1, "eigenvalue": lam[keep], "model": c.name}))
+    pick, shown = _shared(alt)
+    return (
+        alt.Chart(pd.concat(rows))
+        .mark_line(point=alt.OverlayMarkDef(size=14))
+        .encode(
+            x=alt.X("rank:Q", title="rank k").scale(type="log", nice=False),
+            y=alt.Y("eigenvalue:Q", title="eigenvalue λₖ / λ₁").scale(type="log").axis(format=".0e"),
+            color=_colour(result, alt),
+            opacity=shown,
+            tooltip=["model", "rank", "eigenvalue"],
+        )
+        .add_params(pick)
+        .properties(width="container", height=260)
+    )
+
+
+def power(result: Profile) -> Any:
+    """Share of the target held by the k leading modes of each kernel."""
+    import altair as alt
+
+    rows = []
+    for c in result.candidates:
+        held = c.spectrum.cumulative_power
+        if held is not None:
+            keep = _ranks(len(held))
+            rows.append(pd.DataFrame({"rank": keep + 1, "share": held[keep], "model": c.name}))
+    pick, shown = _shared(alt)
+    return (
+        alt.Chart(pd.concat(rows))
+        .mark_line()
+        .encode(
+            x=alt.X("rank:Q", title="rank k").scale(type="log", nice=False),
+            y=alt.Y("share:Q", title="share of the target in the first k modes").axis(format="%").scale(domain=[0, 1]),
+            color=_colour(result, alt),
+            opacity=shown,
+            tooltip=["model", "rank", alt.Tooltip("share:Q", format=".1%")],
+        )
+        .add_params(pick)
+        .properties(width="container", height=260)
+    )
+
+
+def all_charts(result: Profile) -> dict[str, Any]:
+    """The charts of the page by name."""
+    return {"curves": curves(result), "spectra": spectra(result), "power": power(result)}

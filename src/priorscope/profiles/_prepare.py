@@ -1,0 +1,75 @@
+"""What the profile looks at: the data standardised, images made small enough, a pilot drawn, every step noted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch.nn import functional as F
+
+__all__ = ["Prepared", "prepare"]
+
+_LARGEST_IMAGE = 14  # side to which larger images are averaged: pooled kernels cost the fourth power of it
+_LONGEST_SIGNAL = 64
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Data ready to be profiled, the size of the pilot, and what was done to get there."""
+
+    data: Any
+    pilot: int
+    notes: tuple[str, ...]
+
+
+def _resized(data: Any, limit: int | None) -> tuple[Any, list[str]]:
+    shape = data.input_shape
+    if len(shape) == 3:
+        side = limit or _LARGEST_IMAGE
+        target: tuple[int, ...] = tuple(min(s, side) for s in shape[1:])
+        pool: Any = F.adaptive_avg_pool2d
+    elif len(shape) == 2:
+        target = (min(shape[1], limit or _LONGEST_SIGNAL),)
+        pool = F.adaptive_avg_pool1d
+    else:
+        return data, []
+    if target == shape[1:]:
+        return data, []
+
+    def shrink(split: Any) -> Any:
+        return replace(split, inputs=pool(split.inputs, target) if len(split.inputs) else split.inputs[..., : target[-1]])
+
+    test = data.test
+    if len(test) == 0:
+        test = replace(test, inputs=test.inputs.new_zeros((0, shape[0], *target)))
+    else:
+        test = shrink(test)
+    was, now = "×".join(map(str, shape[1:])), "×".join(map(str, target))
+    note = f"inputs were averaged from {was} to {now} to keep the kernels affordable; fine detail is not seen"
+    return replace(data, train=shrink(data.train), test=test), [note]
+
+
+def prepare(data: Any, pilot: int = 300, *, resize: int | None = None) -> Prepared:
+    """Standardise inputs (and real targets), shrink large images, and decide how many samples the pilot has."""
+    if pilot < 10:
+        raise ValueError(f"a profile needs a pilot of at least 10 samples; got {pilot}.")
+    notes: list[str] = []
+    data, shrunk = _resized(data, resize)
+    notes += shrunk
+    data = data.standardised()
+    if data.task == "regression":
+        mean, std = data.targets.mean(0), data.targets.std(0).clamp(min=1e-12)
+        data = replace(
+            data,
+            train=replace(data.train, targets=(data.train.targets - mean) / std),
+            test=replace(data.test, targets=(data.test.targets - mean) / std),
+        )
+        notes.append("targets were standardised: an error of 1 is that of predicting the mean")
+    n = len(data.train)
+    size = min(pilot, n)
+    if size < n:
+        notes.append(f"the pilot is {size} of {n} training samples, drawn at random")
+    if data.inputs.dtype not in (torch.float32, torch.float64):
+        data = replace(data, train=replace(data.train, inputs=data.inputs.float()))
+    return Prepared(data, size, tuple(notes))

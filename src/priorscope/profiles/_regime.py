@@ -1,0 +1,84 @@
+"""How far a finite network is from its kernel: spread at initialisation, and movement in a short training run."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+__all__ = ["Regime", "kernel_regime"]
+
+
+@dataclass(frozen=True)
+class Regime:
+    r"""Distance to the kernel regime at one width.
+
+    ``spread`` is :math:`\|\Theta_w - \Theta_\infty\|_F / \|\Theta_\infty\|_F` over seeds (None without a closed form),
+    ``change`` is :math:`\|\Theta_t - \Theta_0\|_F / \|\Theta_0\|_F` after ``steps`` steps of gradient descent.
+    """
+
+    width: int | None
+    spread: float | None
+    change: float
+    steps: int
+    loss_ratio: float
+
+    @property
+    def words(self) -> str:
+        """What the numbers mean for trusting a kernel forecast."""
+        far = max(self.change, self.spread or 0.0)
+        if far < 0.15:
+            return "close to its kernel: the forecast should carry over"
+        if far < 0.5:
+            return "some way from its kernel: expect a trained network to do somewhat better or worse"
+        return "far from its kernel: features are learned, the forecast is a reference only"
+
+
+def _ntk(network: nn.Module, x: Tensor) -> np.ndarray[Any, Any]:
+    from priorscope.probes import empirical_ntk
+
+    return empirical_ntk(network, x).detach().double().numpy()
+
+
+def kernel_regime(
+    model: Any, inputs: Tensor, targets: Tensor, *, width: int = 128, steps: int = 30, seeds: int = 2, n: int = 24
+) -> Regime:
+    """Measure spread and change of the tangent kernel on ``n`` samples, training on the samples given."""
+    x, y = inputs[: 2 * n].float(), targets[: 2 * n, :1].float()
+    probe = x[:n]
+    spread = None
+    if hasattr(model, "kernel"):
+        shape = tuple(x.shape[1:])
+        networks = [model.network(shape, width=width, outputs=1, seed=seed) for seed in range(seeds)]
+        limit = model.kernel(probe, kinds=("ntk",)).ntk.double().numpy()
+        kernels = [_ntk(network, probe) for network in networks]
+        spread = float(np.mean([np.linalg.norm(k - limit) for k in kernels]) / np.linalg.norm(limit))
+        network, start = networks[0], kernels[0]
+    else:
+        network = deepcopy(model).eval()
+        y = targets[: 2 * n].float()
+        start = _ntk(network, probe)
+        width = 0
+    trained = deepcopy(network)
+    rate = 0.5 * len(x) / max(float(np.linalg.eigvalsh(start)[-1]) * len(x) / n, 1e-12)
+    with torch.no_grad():
+        offset = trained(x)
+        offset = offset.reshape(len(x), -1)
+    columns = min(offset.shape[1], y.shape[1])
+    losses = []
+    parameters = [p for p in trained.parameters() if p.requires_grad]
+    for _ in range(steps):
+        loss = (trained(x).reshape(len(x), -1) - offset)[:, :columns].sub(y[:, :columns]).square().sum(1).mean() / 2
+        grads = torch.autograd.grad(loss, parameters, allow_unused=True)
+        with torch.no_grad():
+            for p, g in zip(parameters, grads):
+                if g is not None:
+                    p -= rate * g
+        losses.append(float(loss.detach()))
+    end = _ntk(trained, probe)
+    change = float(np.linalg.norm(end - start) / max(np.linalg.norm(start), 1e-300))
+    return Regime(width or None, spread, change, steps, losses[-1] / max(losses[0], 1e-300))

@@ -1,0 +1,144 @@
+"""What a profile says: one entry a candidate, a ranked table, charts, JSON and a page."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from priorscope.probes import Forecast, SamplesNeeded, Spectrum
+
+from ._candidates import Candidate
+from ._regime import Regime
+from ._symmetry import DataSymmetry
+
+__all__ = ["CandidateProfile", "Profile"]
+
+
+@dataclass(frozen=True)
+class CandidateProfile:
+    """All that was measured of one candidate; ``reasons`` are the words of the verdict."""
+
+    candidate: Candidate
+    forecast: Forecast = field(repr=False)
+    spectrum: Spectrum = field(repr=False)
+    needed: SamplesNeeded
+    symmetries: dict[str, str]
+    blind: tuple[tuple[str, float], ...]
+    regime: Regime | None
+    seconds: float
+    megabytes: float
+    reasons: tuple[str, ...] = ()
+    verdict: str = ""
+
+    @property
+    def name(self) -> str:
+        """The candidate's name."""
+        return self.candidate.name
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(k): _finite(v) for k, v in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [_finite(v) for v in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The result of :func:`profile`: candidates in order of merit, what the data look like, what to be careful about.
+
+    Example:
+        >>> import priorscope as ps, torch
+        >>> x = torch.randn(80, 3, generator=torch.Generator().manual_seed(0))
+        >>> rep = ps.profile(ps.data.from_arrays(x, x[:, 0] * x[:, 1]), regime=False)
+        >>> rep.best.name.startswith("fcn"), len(rep.table()) == len(rep.candidates)
+        (True, True)
+    """
+
+    data: str
+    task: str
+    n_train: int
+    pilot: int
+    horizon: int
+    target_error: float
+    candidates: tuple[CandidateProfile, ...]
+    data_symmetries: tuple[DataSymmetry, ...]
+    notes: tuple[str, ...]
+    warnings: tuple[str, ...]
+    seconds: float
+    cpu_seconds: float
+    pictures: tuple[tuple[str, bytes], ...] = field(default=(), repr=False)
+
+    @property
+    def best(self) -> CandidateProfile:
+        """The candidate with the lowest forecast error at the horizon."""
+        return self.candidates[0]
+
+    def verdict(self) -> list[str]:
+        """The result in words, the pick first."""
+        from ._verdict import words
+
+        return words(self)
+
+    def table(self) -> pd.DataFrame:
+        """One row a candidate, best first: measured and forecast error, samples needed, and the verdict."""
+        rows = []
+        for place, c in enumerate(self.candidates, 1):
+            ahead = c.forecast.at(self.horizon)
+            row: dict[str, Any] = {
+                "rank": place,
+                "model": c.name,
+                f"error at {int(c.forecast.curve.sizes[-1])}": float(c.forecast.curve.error[-1]),
+                f"forecast at {self.horizon}": ahead.value,
+                "low": ahead.low,
+                "high": ahead.high,
+            }
+            if self.task == "classification":
+                row["misclassified"] = c.forecast.misclassification(self.horizon).value
+            row[f"samples to {self.target_error:.3g}"] = round(c.needed.value) if c.needed.reached else None
+            row["exponent"] = c.forecast.exponents["combined"]
+            row["verdict"] = c.verdict
+            rows.append(row)
+        return pd.DataFrame(rows)
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """Everything that was measured, as JSON (strict: infinities become null); written to ``path`` where given."""
+        from ._export import as_dict
+
+        text = json.dumps(_finite(as_dict(self)), indent=1, allow_nan=False)
+        if path is not None:
+            Path(path).write_text(text + "\n", encoding="utf-8")
+        return text
+
+    def to_html(self, path: str | Path | None = None) -> str:
+        """The report page, one file that needs no network; written to ``path`` where given."""
+        from ._page import profile_page
+
+        text = profile_page(self)
+        if path is not None:
+            file = Path(path)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+        return text
+
+    def charts(self) -> dict[str, Any]:
+        """The charts of the page by name, each an Altair chart."""
+        from ._charts import all_charts
+
+        return all_charts(self)
+
+    def _repr_html_(self) -> str:
+        from priorscope.report import html_table
+
+        return html_table(self.table(), caption=" ".join(self.verdict()))

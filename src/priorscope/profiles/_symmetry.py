@@ -1,0 +1,118 @@
+"""Symmetries: which the data seem to have, and which each model is blind to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+__all__ = ["DataSymmetry", "data_symmetries", "model_symmetries", "moves_of"]
+
+Move = Callable[[Tensor], Tensor]
+
+
+@dataclass(frozen=True)
+class DataSymmetry:
+    """Evidence that a move of the inputs leaves labels as they are.
+
+    ``agreement``: of moved samples, the share whose nearest other sample has the same label (in regression: the correlation
+    with the neighbour's target); ``baseline``: the same without the move; ``chance``: what a random neighbour would give.
+    ``gain``: kernel-target alignment of the kernel averaged over the move, relative to the plain kernel.
+    """
+
+    move: str
+    agreement: float
+    baseline: float
+    chance: float
+    gain: float
+
+    @property
+    def verdict(self) -> str:
+        """"yes" where moved neighbours agree nearly as often as unmoved ones, "no" where they fall to half or less."""
+        kept = (self.agreement - self.chance) / max(self.baseline - self.chance, 1e-9)
+        if self.baseline - self.chance < 0.05:
+            return "cannot tell"
+        if kept > 0.9 or (kept > 0.75 and self.gain > 1.0):
+            return "yes"
+        return "partly" if kept > 0.5 else "no"
+
+
+def moves_of(input_shape: tuple[int, ...]) -> dict[str, Move]:
+    """The moves that are tried: shifts (circular), flips and turns of the grid; none for flat features."""
+    if len(input_shape) == 2:
+        return {"shift by 1": lambda x: x.roll(1, -1), "reversal": lambda x: x.flip(-1), "sign flip": torch.neg}
+    if len(input_shape) != 3:
+        return {"sign flip": torch.neg}
+    moves: dict[str, Move] = {
+        "shift by 1": lambda x: x.roll(1, -1),
+        "shift by 1 down": lambda x: x.roll(1, -2),
+        "shift by a quarter": lambda x: x.roll(max(x.shape[-1] // 4, 1), -1),
+        "mirror": lambda x: x.flip(-1),
+        "upside down": lambda x: x.flip(-2),
+        "sign flip": torch.neg,
+    }
+    if input_shape[1] == input_shape[2]:
+        moves["quarter turn"] = lambda x: x.rot90(1, (-2, -1))
+    return moves
+
+
+def _neighbour(x: Tensor, z: Tensor) -> np.ndarray[Any, Any]:
+    """Index of the nearest row of x to each row of z, never the row itself."""
+    distance = torch.cdist(z.flatten(1).double(), x.flatten(1).double())
+    distance.fill_diagonal_(float("inf"))
+    return distance.argmin(1).numpy()
+
+
+def _agreement(targets: np.ndarray[Any, Any], labels: Any, other: np.ndarray[Any, Any]) -> float:
+    if labels is not None:
+        return float((labels == labels[other]).mean())
+    a, b = targets.ravel(), targets[other].ravel()
+    return float(np.corrcoef(a, b)[0, 1]) if a.std() > 0 and b.std() > 0 else 0.0
+
+
+def _alignment(gram: np.ndarray[Any, Any], targets: np.ndarray[Any, Any]) -> float:
+    n = len(gram)
+    centre = np.eye(n) - 1 / n
+    K, Y = centre @ gram @ centre, centre @ targets
+    return float(((Y.T @ K) * Y.T).sum() / (np.linalg.norm(K) * np.linalg.norm(Y.T @ Y) + 1e-300))
+
+
+def data_symmetries(inputs: Tensor, targets: np.ndarray[Any, Any], labels: Any) -> list[DataSymmetry]:
+    """Try every move on the pilot: labels of transformed neighbours, and alignment gain of the averaged kernel."""
+    flat = inputs.flatten(1).double()
+    scale = float(torch.cdist(flat, flat).median())
+    base = np.exp(-torch.cdist(flat, flat).numpy() / max(scale, 1e-12))
+    plain = _alignment(base, targets)
+    baseline = _agreement(targets, labels, _neighbour(inputs, inputs))
+    chance = 0.0
+    if labels is not None:
+        chance = float(((np.bincount(labels) / len(labels)) ** 2).sum())
+    found = []
+    for name, move in moves_of(tuple(inputs.shape[1:])).items():
+        moved = move(inputs)
+        K = np.exp(-torch.cdist(flat, moved.flatten(1).double()).numpy() / max(scale, 1e-12))
+        averaged = 0.5 * base + 0.25 * (K + K.T)
+        gain = _alignment(averaged, targets) / plain if plain > 0 else 1.0
+        found.append(DataSymmetry(name, _agreement(targets, labels, _neighbour(inputs, moved)), baseline, chance, gain))
+    return found
+
+
+def model_symmetries(kernel: Callable[[Tensor, Tensor], Any], inputs: Tensor) -> dict[str, str]:
+    """For each move g: "invariant" when K(gx, x') = K(x, x'), "equivariant" when K(gx, gx') = K(x, x'), else "no"."""
+    x = inputs[:6].double()
+    plain = np.asarray(kernel(x, x), dtype=float)
+    size = np.abs(plain).max()
+    found = {}
+    for name, move in moves_of(tuple(inputs.shape[1:])).items():
+        moved = move(x)
+        if np.abs(np.asarray(kernel(moved, x), dtype=float) - plain).max() < 1e-5 * size:
+            found[name] = "invariant"
+        elif np.abs(np.asarray(kernel(moved, moved), dtype=float) - plain).max() < 1e-5 * size:
+            found[name] = "equivariant"
+        else:
+            found[name] = "no"
+    return found

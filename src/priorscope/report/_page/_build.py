@@ -1,0 +1,190 @@
+"""A page of sections: prose, tables, interactive charts and pictures, every text escaped."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+from priorscope.report._tables import format_value
+from priorscope.report._theme import styled, theme
+
+__all__ = ["Figure", "Picture", "Section", "page", "table"]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A chart (Altair) with the words that stand for it where it cannot be seen, and a caption.
+
+    Example:
+        >>> Figure("curve", chart=None, alt="a line that falls", caption="error against n").name
+        'curve'
+    """
+
+    name: str
+    chart: Any
+    alt: str
+    caption: str = ""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A small picture (PNG bytes) with alternative text and caption.
+
+    Example:
+        >>> Picture(b"", alt="a digit", caption="class 3").caption
+        'class 3'
+    """
+
+    png: bytes
+    alt: str
+    caption: str = ""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A titled part of the page; ``html`` holds parts already escaped, such as :func:`table`.
+
+    Example:
+        >>> Section("forecast", "How the error falls", text=("measured, then forecast",)).id
+        'forecast'
+    """
+
+    id: str
+    title: str
+    text: Sequence[str] = ()
+    html: Sequence[str] = ()
+    figures: Sequence[Figure] = ()
+    pictures: Sequence[Picture] = field(default=())
+
+
+def table(rows: Sequence[Mapping[str, Any]], *, caption: str = "") -> str:
+    """A scrolling table, cells escaped, numbers kept on one line.
+
+    Example:
+        >>> "&lt;b&gt;" in table([{"name": "<b>"}])
+        True
+    """
+    names = list(rows[0]) if rows else []
+    head = "".join(f'<th scope="col">{escape(str(name))}</th>' for name in names)
+    body = ""
+    for row in rows:
+        cells = ""
+        for name in names:
+            value = row.get(name)
+            short = isinstance(value, (int, float)) or (isinstance(value, str) and len(value) < 26)
+            cells += f"{'<td class=number>' if short else '<td>'}{escape(format_value(value))}</td>"
+        body += f"<tr>{cells}</tr>"
+    title = f"<caption>{escape(caption)}</caption>" if caption else ""
+    return (
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(caption or "table")}"><table>{title}'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+@lru_cache(maxsize=1)
+def drawing_library() -> str:
+    """Vega, Vega-Lite and Vega-Embed in one script, from the copy that vl-convert carries."""
+    import vl_convert as vlc
+
+    bundle: str = vlc.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=_version())
+    return bundle.replace("</script", "<\\/script")
+
+
+def _version() -> str:
+    import altair as alt
+
+    return ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
+
+
+def _own(name: str) -> str:
+    return files("priorscope.report._page").joinpath(name).read_text(encoding="utf-8")
+
+
+def _specification(chart: Any) -> dict[str, Any]:
+    spec = styled(chart, "light")
+    spec["usermeta"] = {mode: {**spec["config"], **_palette(spec["config"], mode)} for mode in ("light", "dark")}
+    return spec
+
+
+def _palette(config: Mapping[str, Any], mode: str) -> dict[str, Any]:
+    """What changes between light and dark: ink and grid; the page's own paper shows through."""
+    return {**theme(mode), "background": "transparent", "view": config.get("view", {})}
+
+
+def inert_json(value: Any) -> str:
+    """JSON that no text inside it can end or turn into markup."""
+    text = json.dumps(value, default=str)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _section(section: Section, charts: dict[str, Any]) -> str:
+    parts = [f'<section id="{escape(section.id)}"><h2>{escape(section.title)}</h2>']
+    parts += [f"<p>{escape(line)}</p>" for line in section.text]
+    for figure in section.figures:
+        label = f"chart-{section.id}-{figure.name}"
+        charts[label] = _specification(figure.chart)
+        parts.append(
+            f'<figure><div class="chart" id="{escape(label)}" role="img" aria-label="{escape(figure.alt)}"></div>'
+            f"<figcaption>{escape(figure.caption)}</figcaption></figure>"
+        )
+    parts += list(section.html)
+    if section.pictures:
+        shown = "".join(
+            f'<figure><img alt="{escape(p.alt)}" src="data:image/png;base64,{base64.b64encode(p.png).decode()}">'
+            f"<figcaption>{escape(p.caption)}</figcaption></figure>"
+            for p in section.pictures
+        )
+        parts.append(f'<div class="pictures">{shown}</div>')
+    return "".join(parts) + "</section>"
+
+
+def page(
+    title: str,
+    *,
+    subtitle: str = "",
+    verdict: Sequence[str] = (),
+    warnings: Sequence[str] = (),
+    sections: Sequence[Section] = (),
+    footer: str = "",
+) -> str:
+    """A whole HTML document: verdict first, then warnings, then the sections; nothing in it needs a network.
+
+    Example:
+        >>> "&lt;script&gt;" in page("<script>", verdict=["it fits"])
+        True
+    """
+    charts: dict[str, Any] = {}
+    body = "".join(_section(section, charts) for section in sections)
+    links = "".join(f'<li><a href="#{escape(s.id)}">{escape(s.title)}</a></li>' for s in sections)
+    said = "".join(
+        f"<p>{'<strong>' if i == 0 else ''}{escape(line)}{'</strong>' if i == 0 else ''}</p>"
+        for i, line in enumerate(verdict)
+    )
+    careful = "".join(f"<li>{escape(line)}</li>" for line in warnings)
+    scripts = ""
+    if charts:
+        scripts = (
+            f'<script type="application/json" id="charts">{inert_json(charts)}</script>'
+            f'<script type="module">{drawing_library()}</script><script type="module">{_own("draw.js")}</script>'
+        )
+    policy = (
+        "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:; "
+        "connect-src 'none'; form-action 'none'; base-uri 'none'"
+    )
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><title>{escape(title)}</title>'
+        f'<link rel="icon" href="data:,"><style>{_own("style.css")}</style></head><body>'
+        f'<a class="skip" href="#main">Skip to the result</a><header><h1>{escape(title)}</h1>'
+        f'<p class="soft">{escape(subtitle)}</p><nav aria-label="Sections"><ul>{links}</ul></nav></header>'
+        f'<main id="main">{f"<div class=verdict>{said}</div>" if said else ""}'
+        f"{f'<div class=warnings role=note><b>Take care</b><ul>{careful}</ul></div>' if careful else ''}{body}</main>"
+        f"<footer>{escape(footer)}</footer>{scripts}</body></html>\n"
+    )

@@ -1,0 +1,14 @@
+const specs = JSON.parse(document.getElementById("charts").textContent);
+const dark = window.matchMedia("(prefers-color-scheme: dark)");
+const draw = () => Promise.all(Object.entries(specs).map(async ([id, spec]) => {
+  const chosen = structuredClone(spec);
+  chosen.config = dark.matches ? chosen.usermeta.dark : chosen.usermeta.light;
+  const result = await vegaEmbed("#" + id, chosen, {
+    renderer: "svg", actions: { export: true, source: false, compiled: false, editor: false },
+    loader: { load: () => Promise.reject(new Error("this page loads nothing")) },
+  });
+  window.views[id] = result.view;
+}));
+window.views = {};
+window.drawn = draw().then(() => { document.documentElement.dataset.drawn = "yes"; });
+dark.addEventListener("change", draw);
