@@ -9,7 +9,14 @@ import torch
 from scipy.linalg import expm
 
 import priorscope as ps
-from priorscope.inference import GaussianProcess, InfiniteEnsemble, KernelRegression, NumericalRepair, Schedule, Spectral
+from priorscope.inference import (
+    GaussianProcess,
+    InfiniteEnsemble,
+    KernelRegression,
+    NumericalRepair,
+    Schedule,
+    Spectral,
+)
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +48,9 @@ def test_finite_time_is_the_matrix_exponential(problem, ridge):
     fitted = KernelRegression(time=t, ridge=ridge).fit(problem.arch, problem.data)
     np.testing.assert_allclose(fitted.predict(problem.z).numpy(), want, rtol=1e-9, atol=1e-10)
     longer = KernelRegression(time=2 * t, ridge=ridge).fit(problem.arch, problem.data)
-    np.testing.assert_allclose(fitted.predict(problem.z, time=2 * t).numpy(), longer.predict(problem.z).numpy(), rtol=1e-12)
+    np.testing.assert_allclose(
+        fitted.predict(problem.z, time=2 * t).numpy(), longer.predict(problem.z).numpy(), rtol=1e-12
+    )
 
 
 def test_steps_of_descent_on_the_coefficients(problem):
@@ -72,7 +81,9 @@ def test_posterior_is_the_dense_formula_and_evidence_is_scipys(problem):
     K = problem.k["tt"].nngp.numpy() + noise * np.eye(n)
     cross, prior = problem.k["zt"].nngp.numpy(), problem.k["zz"].nngp.numpy()
     fitted = GaussianProcess(noise=noise).fit(problem.arch, problem.data)
-    np.testing.assert_allclose(fitted.predict(problem.z).numpy(), cross @ np.linalg.solve(K, problem.y.numpy()), rtol=1e-9)
+    np.testing.assert_allclose(
+        fitted.predict(problem.z).numpy(), cross @ np.linalg.solve(K, problem.y.numpy()), rtol=1e-9
+    )
     np.testing.assert_allclose(
         fitted.covariance(problem.z).numpy(), prior - cross @ np.linalg.solve(K, cross.T), rtol=1e-8, atol=1e-10
     )

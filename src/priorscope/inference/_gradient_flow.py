@@ -21,6 +21,7 @@ from ._trained import FittedNetworks
 __all__ = ["GradientFlow"]
 
 SHRINK, GROW, SAFETY = 0.1, 2.0, 0.8  # bounds on one change of the step, and how near to the criteria it aims
+KINK, KINK_CHANGE = 1e-3, 1e-2  # a step below this part of the elapsed time and of the allowed change is never refused
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,10 @@ class GradientFlow:
     .. math:: \alpha\max_\mu|\Delta f(x_\mu)| < 0.1,\qquad \|g_i - g_{i+1}\|^2 / (\|g_i\|\|g_{i+1}\|) < 10^{-4}
 
     and otherwise retried smaller: Geiger et al. (2020), "Disentangling feature and lazy training", eqs. 8-9. Every member of
-    an ensemble has its own step and its own time, and may have its own ``alpha``; all of them are integrated at once.
+    an ensemble has its own step and its own time, and may have its own ``alpha``; all of them are integrated at once. Late
+    in training, when only slow modes are left, the step rides on the edge of stability of the fast ones: from there on two
+    runs agree within the step's accuracy, before it to round-off. Steps below a thousandth of the elapsed time that change
+    outputs by less than a hundredth of the bound are never refused: a flow held at a kink of a ReLU slides along it.
 
     Args: ``time`` and ``max_steps`` bound the run; ``stop`` is a loss value, "fitted" (all margins met) or a rule;
     ``record`` is a number of log-spaced times or the times themselves; ``keep`` names what the trajectory stores beside
@@ -115,7 +119,7 @@ class _Integration:
         square = self.g.square().sum(1)
         scale = torch.where(square > 0, self.value / square.clamp(min=torch.finfo(flow.dtype).tiny), 1.0).double()
         self.dt = 1e-3 * scale
-        self.least = 1e-10 * scale  # below it a jump of the gradient is a kink of the loss, not a long step
+        self.scale = scale
         self.finished = self.stop(self.loss, self.F, y)
         self.recorder = _Recorder(self, flow.recorded_times())
 
@@ -170,11 +174,13 @@ class _Integration:
         turn = torch.where(norms > 0, (g1 - g).square().sum(1) / norms.clamp(min=tiny), 0.0)
         strain = torch.maximum(change / flow.max_change, (turn / flow.max_turn).sqrt()).double()
         strain = torch.where(torch.isfinite(strain), strain, torch.inf)
-        kink = (h <= pick(self.least)) & (change < flow.max_change)
-        accept = (strain < 1) | kink
+        # so short a step that moves no output can only turn the gradient at a kink (ReLU, hinge): it may pass
+        floor = KINK * torch.maximum(t, pick(self.scale))
+        still = change < KINK_CHANGE * flow.max_change
+        accept = (strain < 1) | ((h <= floor) & still)
         factor = (SAFETY / strain.clamp(min=1e-30)).clamp(SHRINK, GROW)
         factor = torch.where(accept, factor.clamp(min=1.0), factor.clamp(max=0.7))
-        proposed = h * factor
+        proposed = torch.where(still & (strain >= 1), torch.maximum(h * factor, floor), h * factor)
         dt1 = torch.where(accept & landing, torch.maximum(dt, proposed), proposed)  # a landing says nothing against dt
         t1 = torch.where(landing, self.recorder.next_time(live), t + h)
         if every and bool(accept.all()):
