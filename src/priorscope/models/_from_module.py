@@ -118,10 +118,10 @@ class _Tracer(fx.Tracer):
 
 
 def _read_graph(root: nn.Module, graph: fx.Graph, variances: str) -> list[Layer]:
-    graph.eliminate_dead_code()
+    used = _used(graph)
     chains: dict[fx.Node, Chain] = {}
     seen: set[int] = set()
-    for node in graph.nodes:
+    for node in (n for n in graph.nodes if n in used):
         if node.op == "placeholder":
             if chains:
                 raise _refused(f"a second input ({node.name})")
@@ -141,6 +141,15 @@ def _read_graph(root: nn.Module, graph: fx.Graph, variances: str) -> list[Layer]
         else:
             chains[node] = _call(node, chains)
     raise _refused("a graph without output")
+
+
+def _used(graph: fx.Graph) -> set[fx.Node]:
+    """Nodes the output depends on, and all inputs."""
+    used: set[fx.Node] = set()
+    for node in reversed(graph.nodes):
+        if node.op in ("output", "placeholder") or node in used:
+            used.update({node, *node.all_input_nodes})
+    return used
 
 
 def _call(node: fx.Node, chains: dict[fx.Node, Chain]) -> Chain:
