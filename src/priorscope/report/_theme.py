@@ -50,7 +50,7 @@ def theme(mode: str = "both") -> dict[str, Any]:
         "range": {"category": list(PALETTE), "ramp": {"scheme": "viridis"}, "heatmap": {"scheme": "viridis"}},
         "mark": {"color": PALETTE[0]},
         "line": {"strokeWidth": 2},
-        "point": {"filled": True, "size": 45},
+        "point": {"filled": True, "size": 45, "opacity": 1},
         "text": {"color": ink},
         "rule": {"color": ink},
     }
