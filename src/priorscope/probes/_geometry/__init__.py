@@ -1,0 +1,7 @@
+"""Geometry of the input space: the directions that models of a family see at initialisation."""
+
+from ._average import average_geometry
+from ._closed import linear_conv_geometry, relu_geometry
+from ._result import AverageGeometry
+
+__all__ = ["AverageGeometry", "average_geometry", "linear_conv_geometry", "relu_geometry"]

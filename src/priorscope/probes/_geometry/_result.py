@@ -1,0 +1,147 @@
+"""The average geometry as a result: matrix, errors, eigen-system, pictures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import pandas as pd
+import torch
+from torch import Tensor
+
+__all__ = ["AverageGeometry"]
+
+
+@dataclass(frozen=True)
+class AverageGeometry:
+    """G with Monte-Carlo errors; ``matrix`` and ``standard_error`` are (D, D), flattened inputs on both axes.
+
+    Example:
+        >>> G = AverageGeometry(torch.diag(torch.tensor([3.0, 1.0])), torch.zeros(2, 2), (2,), 10)
+        >>> G.eigenvalues.tolist(), round(G.effective_rank, 3), G.condition_number
+        ([3.0, 1.0], 1.6, 3.0)
+    """
+
+    matrix: Tensor
+    standard_error: Tensor
+    input_shape: tuple[int, ...]
+    n_models: int
+    n_probes: int = 0
+    engine: str = ""
+    readout: str = ""
+    seconds: float = 0.0
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def relative_error(self) -> float:
+        """Frobenius norm of the standard errors over that of G."""
+        return float(self.standard_error.norm() / self.matrix.norm())
+
+    @cached_property
+    def _eigen(self) -> tuple[Tensor, Tensor]:
+        lam, vectors = torch.linalg.eigh(self.matrix.double())
+        return lam.flip(0), vectors.flip(1)
+
+    @property
+    def eigenvalues(self) -> Tensor:
+        """Eigenvalues, largest first."""
+        return self._eigen[0]
+
+    @property
+    def modes(self) -> Tensor:
+        """Eigenvectors as columns (D, D), in the order of the eigenvalues."""
+        return self._eigen[1]
+
+    @property
+    def effective_rank(self) -> float:
+        """Participation ratio (Σλ)² / Σλ²: D for a multiple of the identity, 1 for one direction."""
+        lam = self.eigenvalues.clamp(min=0)
+        return float(lam.sum() ** 2 / (lam**2).sum())
+
+    @property
+    def condition_number(self) -> float:
+        """Largest over smallest eigenvalue; infinite when the smallest is not positive (rank or noise)."""
+        low = float(self.eigenvalues[-1])
+        return float(self.eigenvalues[0]) / low if low > 0 else float("inf")
+
+    def score(self, x: Tensor) -> Tensor:
+        """(x/‖x‖)ᵀ G (x/‖x‖) of each row: how visible a sample is to models at initialisation."""
+        flat = x.flatten(1).to(self.matrix)
+        unit = flat / flat.norm(dim=1, keepdim=True).clamp(min=1e-30)
+        return ((unit @ self.matrix) * unit).sum(1)
+
+    def table(self) -> pd.DataFrame:
+        """One row an eigenvalue: rank, eigenvalue, its share of the trace, running share."""
+        lam = self.eigenvalues
+        share = lam / lam.sum()
+        return pd.DataFrame(
+            {
+                "rank": range(1, len(lam) + 1),
+                "eigenvalue": lam.tolist(),
+                "share": share.tolist(),
+                "cumulative": share.cumsum(0).tolist(),
+            }
+        )
+
+    def chart(self) -> Any:
+        """Eigenvalue against rank on log axes."""
+        import altair as alt
+
+        table = self.table()
+        table = table[table["eigenvalue"] > 0]
+        return (
+            alt.Chart(table, title=f"Spectrum of the average geometry ({self.n_models:,} models)")
+            .mark_line(point=len(table) <= 100)
+            .encode(
+                x=alt.X("rank:Q", title="rank k").scale(type="log"),
+                y=alt.Y("eigenvalue:Q", title="eigenvalue λₖ").scale(type="log"),
+                tooltip=["rank", "eigenvalue", "share"],
+            )
+            .properties(width=420, height=280)
+        )
+
+    def picture(self, limit: int = 64) -> Any:
+        """G itself as an image, averaged in blocks down to ``limit`` rows where it is larger."""
+        import altair as alt
+
+        matrix = self.matrix.float()
+        if len(matrix) > limit:
+            matrix = torch.nn.functional.interpolate(matrix[None, None], size=(limit, limit), mode="area")[0, 0]
+        rows = [{"i": i, "j": j, "G": float(v)} for i, row in enumerate(matrix.tolist()) for j, v in enumerate(row)]
+        return (
+            alt.Chart(pd.DataFrame(rows), title="Average geometry G")
+            .mark_rect()
+            .encode(
+                x=alt.X("j:O", axis=None),
+                y=alt.Y("i:O", axis=None),
+                color=alt.Color("G:Q").scale(scheme="purpleorange", domainMid=0),
+            )
+            .properties(width=280, height=280)
+        )
+
+    def modes_picture(self, n_modes: int = 4) -> Any:
+        """The leading and the trailing eigenvectors as images (for inputs that are images; channels averaged)."""
+        import altair as alt
+
+        if len(self.input_shape) != 3:
+            raise ValueError(f"modes_picture needs image inputs (channels, height, width); got {self.input_shape}.")
+        D = len(self.matrix)
+        ranks = sorted({*range(min(n_modes, D)), *range(max(D - n_modes, 0), D)})
+        rows = []
+        for k in ranks:
+            image = self.modes[:, k].reshape(self.input_shape).mean(0)
+            image = image / image.abs().max().clamp(min=1e-30)
+            for i, row in enumerate(image.tolist()):
+                rows += [{"mode": f"mode {k + 1}", "k": k, "i": i, "j": j, "value": v} for j, v in enumerate(row)]
+        return (
+            alt.Chart(pd.DataFrame(rows))
+            .mark_rect()
+            .encode(
+                x=alt.X("j:O", axis=None),
+                y=alt.Y("i:O", axis=None),
+                color=alt.Color("value:Q", legend=None).scale(scheme="purpleorange", domain=[-1, 1]),
+                facet=alt.Facet("mode:N", columns=n_modes, sort=alt.EncodingSortField("k"), title=None),
+            )
+            .properties(width=90, height=90)
+        )
