@@ -11,6 +11,7 @@ from ._fetch import FetchError, cache_folder
 from ._idx import read_idx
 from ._labels import encode_labels
 from ._load import load
+from ._local_features import local_features
 from ._published import cifar10, fashion_mnist, get, mnist
 from ._random_labels import flip_spectrum, random_labels
 from ._synthetic import cube, from_function, gaussian, hypercube, product_of_spheres, sphere
@@ -34,6 +35,7 @@ __all__ = [
     "from_torch",
     "gaussian",
     "groups",
+    "local_features",
     "get",
     "hypercube",
     "linear_plus_circle",

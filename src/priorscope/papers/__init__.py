@@ -12,6 +12,8 @@ __all__ = ["REGISTRY", "load", "load_all", "unclaimed"]
 REGISTRY: dict[str, str] = {
     # name on the command line: module with the constant PAPER (imported on first use)
     "sphere-spectrum": "priorscope.papers._sphere_spectrum",
+    "spectral-bias": "priorscope.papers._spectral_bias",
+    "symmetry": "priorscope.papers._symmetry",
 }
 """Every paper by its name; the module is imported on first use.
 
