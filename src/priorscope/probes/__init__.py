@@ -4,7 +4,15 @@ from ._blind_spots import BlindSpots, blind_spots
 from ._eigenfunctions import Modes, circle_modes, hypercube_modes, product_modes, sphere_modes
 from ._empirical_ntk import empirical_ntk
 from ._forecast import Forecast, SamplesNeeded, forecast
-from ._geometry import AverageGeometry, average_geometry, linear_conv_geometry, relu_geometry
+from ._geometry import (
+    AverageGeometry,
+    average_geometry,
+    linear_conv_geometry,
+    matrix_correlation,
+    relu_geometry,
+    second_moment,
+)
+from ._geometry_evolution import GeometryEvolution, geometry_evolution
 from ._invariance_table import InvarianceTable, invariance_table
 from ._learnability import Learnability, effective_regularisation, learnability
 from ._learning_curve import LearningCurve, learning_curve
@@ -25,6 +33,10 @@ from ._symmetry import Coupling, Symmetry, TwoSample, couple, energy_test, symme
 
 __all__ = [
     "AverageGeometry",
+    "GeometryEvolution",
+    "geometry_evolution",
+    "matrix_correlation",
+    "second_moment",
     "BlindSpots",
     "average_geometry",
     "blind_spots",

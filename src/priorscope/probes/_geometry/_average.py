@@ -52,7 +52,7 @@ def average_geometry(
 
     Example:
         >>> from torch import nn
-        >>> G = average_geometry(lambda seed: nn.Linear(3, 1), (3,), n_models=2000)
+        >>> G = average_geometry(nn.Linear(3, 1), (3,), n_models=2000)
         >>> [round(v, 1) for v in G.matrix.diagonal().tolist()]  # variance of U(-1/√3, 1/√3) is 1/9
         [0.1, 0.1, 0.1]
     """

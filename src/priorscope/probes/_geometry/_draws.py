@@ -33,6 +33,8 @@ class Draws:
             self.template = self._network(self._next_seed)
             if _is_gaussian_architecture(model, network):
                 self._laws = {name: ("normal", 1.0) for name, _ in self.template.named_parameters()}
+            elif getattr(getattr(model, "build", None), "__module__", "").startswith("priorscope.models.zoo"):
+                self._laws = _default_laws(self.template)  # the zoo keeps torch's own initialisation
         elif isinstance(model, nn.Module):
             self.template = copy.deepcopy(model)
             self._laws = _default_laws(self.template)

@@ -1,0 +1,127 @@
+"""Average geometry against closed forms, against a plain loop, and with its error bars checked."""
+
+import pytest
+import torch
+from torch import nn
+
+import priorscope as ps
+from priorscope.probes import AverageGeometry, average_geometry, linear_conv_geometry, relu_geometry
+
+
+def within(G: AverageGeometry, exact: torch.Tensor, errors: float = 6.0) -> bool:
+    return bool(((G.matrix - exact.double()).abs() <= errors * G.standard_error + 1e-12).all())
+
+
+class ConvMean(nn.Module):
+    """Linear 1-D convolution, average over two places; weights N(0, 1)."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(1, 1, 2, generator=torch.Generator().manual_seed(seed)))
+
+    def forward(self, x):
+        return nn.functional.conv1d(x, self.weight).mean(-1)
+
+
+def test_linear_convolution_with_pooling_has_its_closed_form():
+    exact = linear_conv_geometry(3, 2, 2)
+    G = average_geometry(ConvMean, (1, 3), n_models=2000, n_probes=2)
+    assert G.readout == "sampled"
+    assert within(G, exact)
+    assert not within(G, 2 * exact)  # the printed prefactor of the worked example
+    lam, modes = torch.linalg.eigh(exact.double())
+    torch.testing.assert_close(lam / lam[-1], torch.tensor([0, 1 / 3, 1.0], dtype=torch.float64), atol=1e-6, rtol=0)
+    for vector in ([1.0, 2, 1], [-1, 0, 1], [1, -1, 1]):
+        v = torch.tensor(vector, dtype=torch.float64)
+        assert ((modes.mT @ v).abs() / v.norm()).max() > 1 - 1e-6
+    with pytest.raises(ValueError, match="needs at least 3 inputs"):
+        linear_conv_geometry(2, 2, 2)
+
+
+@pytest.mark.parametrize("readout", ["auto", "sample"])
+def test_one_hidden_layer_relu_is_a_multiple_of_the_identity(readout):
+    arch = ps.models.fcn(depth=1, weight_variance=2.0)  # W: 2/5 an entry, readout: 2/width an entry
+    G = average_geometry(arch, (5,), n_models=1500, n_probes=4, width=16, readout=readout)
+    exact = relu_geometry(5, weight_variance=2 / 5, readout_variance=2.0)
+    assert within(G, exact)
+    assert not within(G, 1.5 * exact)
+    assert G.readout.startswith("integrated" if readout == "auto" else "sampled")
+
+
+def test_integrating_the_readout_is_exact_and_less_noisy():
+    torch.manual_seed(0)
+    module = nn.Sequential(nn.Linear(6, 12), nn.GELU(), nn.Linear(12, 3))
+    exact_readout = average_geometry(module, (6,), n_models=2000, n_probes=4)
+    sampled = average_geometry(module, (6,), n_models=2000, n_probes=4, readout="sample")
+    noise = (exact_readout.standard_error**2 + sampled.standard_error**2).sqrt()
+    assert ((exact_readout.matrix - sampled.matrix).abs() < 5 * noise).all()
+    assert exact_readout.relative_error < 0.7 * sampled.relative_error
+
+
+def test_vmap_equals_loop_and_a_model_that_vmap_cannot_trace_says_so():
+    def factory(seed):
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            return nn.Sequential(nn.Conv2d(1, 3, 3), nn.Tanh(), nn.Flatten(), nn.Linear(12, 1))
+
+    options = {"n_models": 6, "n_probes": 3, "seed": 1}
+    fast = average_geometry(factory, (1, 4, 4), engine="vmap", **options)
+    slow = average_geometry(factory, (1, 4, 4), engine="loop", **options)
+    torch.testing.assert_close(fast.matrix, slow.matrix, rtol=1e-5, atol=1e-8)
+
+    class Branching(nn.Linear):
+        def forward(self, x):
+            return super().forward(x) if float(x.sum()) > -1e9 else x
+
+    G = average_geometry(lambda seed: Branching(4, 1), (4,), n_models=20)
+    assert G.engine == "loop"
+    assert "vmap could not trace" in G.notes[0]
+
+
+def test_standard_errors_cover_and_precision_stops():
+    module = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
+    reference = average_geometry(module, (4,), n_models=20_000, n_probes=4, seed=99)
+    pulls = []
+    for seed in range(12):
+        G = average_geometry(module, (4,), n_models=400, n_probes=4, seed=seed)
+        pulls.append(((G.matrix - reference.matrix) / G.standard_error).diagonal())
+    spread = float(torch.cat(pulls).std())
+    assert 0.7 < spread < 1.5  # honest: about one standard error
+    early = average_geometry(module, (4,), n_models=20_000, n_probes=4, precision=0.05)
+    assert early.n_models < 20_000
+    assert early.relative_error <= 0.05
+
+
+def test_probe_points_and_results():
+    data = ps.data.digits("parity").subset(50)
+    G = average_geometry(ps.models.gap(depth=1), data.inputs, n_models=40, width=8)
+    assert G.input_shape == (1, 8, 8)
+    assert float(G.score(data.inputs).min()) > 0
+    assert G.table()["eigenvalue"].is_monotonic_decreasing
+    assert G.condition_number > 10
+    assert abs(float(G.table()["share"].sum()) - 1) < 1e-9
+    for chart in (G.chart(), G.picture(limit=8), G.modes_picture(2)):
+        assert chart.to_dict()["$schema"]
+    with pytest.raises(ValueError, match="needs image inputs"):
+        AverageGeometry(torch.eye(2), torch.zeros(2, 2), (2,), 3).modes_picture()
+
+
+def test_bad_input_is_named():
+    class Deaf(nn.Linear):
+        def forward(self, x):
+            return super().forward(0 * x)
+
+    with pytest.raises(ValueError, match="the model ignores its input"):
+        average_geometry(lambda seed: Deaf(3, 1), (3,), n_models=4)
+    with pytest.raises(ValueError, match=r"does not take inputs of shape \(4,\)"):
+        average_geometry(nn.Linear(3, 1), (4,), n_models=4)
+    with pytest.raises(ValueError, match="n_models >= 2"):
+        average_geometry(nn.Linear(3, 1), (3,), n_models=1)
+    with pytest.raises(ValueError, match="has parameters but no reset_parameters"):
+        average_geometry(ConvMean(0), (1, 3))
+    with pytest.raises(ValueError, match="a factory must map a seed to a torch.nn.Module"):
+        average_geometry(lambda seed: 3, (3,))
+    with pytest.raises(ValueError, match="no parameters"):
+        average_geometry(nn.Flatten(), (3,))
+    with pytest.raises(ValueError, match="probe points must be finite"):
+        average_geometry(nn.Linear(3, 1), torch.full((2, 3), torch.nan))

@@ -1,0 +1,48 @@
+"""Movement of the geometry against the linear model's closed form and against a finite step of gradient flow."""
+
+import pytest
+import torch
+from torch import nn
+from torch.func import functional_call, grad
+
+from priorscope.probes import geometry_evolution, matrix_correlation, second_moment
+
+
+def test_linear_model_moves_by_minus_two_variance_s():
+    x = torch.randn(7, 4, generator=torch.Generator().manual_seed(0))
+    y = torch.randn(7, generator=torch.Generator().manual_seed(1))
+    move = geometry_evolution(nn.Linear(4, 1, bias=False), x, y, n_models=20_000, n_probes=1)
+    exact = -2 * (1 / 12) * second_moment(x)  # weights U(-1/2, 1/2)
+    assert ((move.delta - exact).abs() < 5 * move.standard_error).all()
+    assert not ((move.delta - 2 * exact).abs() < 5 * move.standard_error).all()
+    assert move.corr_s < -0.97
+    assert move.table()["corr_gsg"].iloc[0] == pytest.approx(move.corr_gsg)
+    assert move.chart().to_dict()["$schema"]
+
+
+def test_delta_is_the_derivative_of_the_geometry_along_training():
+    module = nn.Sequential(nn.Linear(3, 5), nn.Tanh(), nn.Linear(5, 1)).double()
+    params = {k: v.detach() for k, v in module.named_parameters()}
+    x = torch.randn(6, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    y = torch.ones(6, 1, dtype=torch.float64)
+    points = torch.randn(2, 3, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+
+    def geometry(p):
+        g = grad(lambda z: functional_call(module, p, (z,)).sum())(points)
+        return torch.einsum("pi,pj->pij", g, g)
+
+    rate = grad(lambda p: -((functional_call(module, p, (x,)) - y) ** 2).sum() / 2)(params)
+    h = 1e-5
+    ahead, behind = ({k: v + s * h * rate[k] for k, v in params.items()} for s in (1, -1))
+    exact = (geometry(ahead) - geometry(behind)) / (2 * h)  # (P, D, D)
+    move = geometry_evolution(lambda seed: module, x, y, probe=points, n_models=400, n_probes=8)
+    coefficients = torch.linalg.lstsq(exact.flatten(1).mT, move.delta.flatten()[:, None]).solution[:, 0]
+    torch.testing.assert_close((coefficients[:, None, None] * exact).sum(0), move.delta, rtol=1e-6, atol=1e-9)
+    torch.testing.assert_close(coefficients.sum(), torch.tensor(1.0, dtype=torch.float64), rtol=1e-6, atol=0)
+
+
+def test_bad_input():
+    with pytest.raises(ValueError, match="needs one output"):
+        geometry_evolution(nn.Linear(3, 2), torch.eye(3), torch.ones(3))
+    with pytest.raises(ValueError, match="matrices of one shape"):
+        matrix_correlation(torch.eye(2), torch.eye(3))
