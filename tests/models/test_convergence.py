@@ -92,7 +92,7 @@ LAYERS: dict[str, tuple[tuple[int, ...], tuple[Layer, ...]]] = {
     "identity, residual": (FLAT, (D, Identity(), Residual(Sequential((R, D))), R, D)),
     "parallel sum": (FLAT, (D, ParallelSum((Sequential((R, D)), Dense(0.5))), R, D)),
     "concatenate": (FLAT, (D, Concatenate((R, Sequential((R, D)))), D)),
-    "product": (FLAT, (D, Product((R, Dense(1.0))), D)),
+    "product": (FLAT, (D, Product((Activation("erf"), Dense(1.0, 0.5))), D)),
     "layer norm": (LINE, (C, LayerNorm(), R, Flatten(), D)),
     "dropout": (LINE, (C, R, Dropout(0.3), C, R, GlobalAvgPool(), D)),
     "attention": (LINE, (C, R, Attention(2.0, 1.2, 0.8, 0.1), R, GlobalAvgPool(), D)),

@@ -56,7 +56,8 @@ def cosine(k12: Tensor, k11: Tensor, k22: Tensor) -> tuple[Tensor, Tensor]:
     scale = safe_sqrt(k11 * k22)
     positive = scale > 0
     ratio = torch.where(positive, k12 / torch.where(positive, scale, 1.0), 0.0)
-    ratio = ratio.clamp(-1, 1)
-    if ratio.dtype == torch.float64:  # acos would turn a rounding of 1e-16 into an angle of 1e-8
-        ratio = torch.where(1 - ratio.abs() < SNAP, ratio.sign(), ratio)
-    return ratio, scale
+    value = ratio.detach()
+    snapped = value.clamp(-1, 1)
+    if value.dtype == torch.float64:  # acos would turn a rounding of 1e-16 into an angle of 1e-8
+        snapped = torch.where(1 - snapped.abs() < SNAP, snapped.sign(), snapped)
+    return ratio + (snapped - value), scale  # derivatives are those of the ratio, at the ends too

@@ -39,7 +39,8 @@ class Quadrature(Nonlinearity):
 
     (Mehler). Truncated after ``n_terms``; what the truncation leaves out of :math:`E[\phi^2]` is put on the next power, so
     that the diagonal stays exact, and :meth:`error_estimate` reports it. Smooth in all arguments, c = ±1 included.
-    Defaults 256 nodes, 128 terms, ours: tanh at variance 4 is then right to 1e-9. Computed in float64.
+    Functions with a kink converge slowly.
+    Defaults 256 nodes, 128 terms, ours: tanh at variance 4 is then right to 1e-8. Computed in float64.
 
     Example:
         >>> import torch
@@ -82,7 +83,9 @@ class Quadrature(Nonlinearity):
             torch.where((rest := total - h[..., :terms].square().sum(-1)) > 1e-14 * total, rest, 0.0)
             for h, total in ((h1, total1), (h2, total2))
         )
-        worst = max(float((r / t.clamp_min(1e-300)).max()) for r, t in ((rest1, total1), (rest2, total2)) if r.numel())
+        worst = max(
+            float((r / t.clamp_min(1e-300)).detach().max()) for r, t in ((rest1, total1), (rest2, total2)) if r.numel()
+        )
         if worst > WARN_ABOVE:
             warnings.warn(
                 f"quadrature of {self.fn!r} leaves {worst:.1e} of the variance beyond {self.n_terms} terms; "

@@ -24,7 +24,6 @@ __all__ = ["NONLINEARITIES", "nonlinearity"]
 NONLINEARITIES: dict[str, Callable[[], Nonlinearity]] = {
     "abs": Abs,
     "cosine": Cosine,
-    "elu": lambda: Quadrature(F.elu),
     "erf": Erf,
     "exponential": Exponential,
     "gaussian": Gaussian,

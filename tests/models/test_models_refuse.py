@@ -1,0 +1,94 @@
+"""Bad input: what was wanted, what came, what to do."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from priorscope.models import (
+    Activation,
+    Architecture,
+    AvgPool,
+    Conv,
+    Dense,
+    Dropout,
+    Flatten,
+    Identity,
+    LayerNorm,
+    ParallelSum,
+    Product,
+    Residual,
+    Sequential,
+    fcn,
+    gap,
+    vec,
+)
+from priorscope.models._reference import reference_kernel
+
+X = torch.ones(2, 3, 4, 4)
+R = Activation("relu")
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Dense(weight_variance=-1.0), "weight_variance >= 0; got -1.0"),
+        (lambda: Dense(bias_variance=float("nan")), "bias_variance >= 0; got nan"),
+        (lambda: Conv(kernel_size=0), "kernel_size >= 1; got 0"),
+        (lambda: Conv(padding="same"), "padding in circular, zeros, valid; got 'same'"),
+        (lambda: Dropout(1.0), "0 <= rate < 1"),
+        (lambda: AvgPool(2, 0), "stride >= 1; got 0"),
+        (lambda: fcn(depth=0), "depth >= 1; got 0"),
+        (lambda: Architecture("none", ()), "at least one layer"),
+        (lambda: fcn(1).network((3,), width=0), "width >= 1"),
+        (lambda: fcn(1).network((3,), parametrisation="mup"), "one of ntk, mean-field, standard; got 'mup'"),
+        (lambda: fcn(1).network((3,), initialisation="zeros"), "one of gaussian, orthogonal, antisymmetric"),
+        (lambda: fcn(1).ensemble((3,), seeds=[]), "at least one network"),
+        (lambda: vec(1).network((3,)), r"needs inputs \(channels, length\)"),
+        (lambda: vec(1, kernel_size=5, padding="valid").network((3, 4)), "at least kernel_size=5 pixels"),
+        (lambda: AvgPool(5).output_shape((1, 4)), "at least 5 pixels"),
+        (lambda: Architecture("open", (Conv(), Dense())).network((3, 4)), r"put Flatten\(\) or GlobalAvgPool\(\)"),
+        (
+            lambda: Architecture("r", (Residual(Dense()), Dense())).network((3,), width=5),
+            "branches of a sum need one shape",
+        ),
+        (lambda: Architecture("p", (Product((R, Dense())), Dense())).network((3,), width=5), "branches of a product"),
+        (lambda: reference_kernel(fcn(1), X, torch.ones(2, 3, 5, 5)), "same input shape"),
+        (lambda: reference_kernel(fcn(1), X * float("nan")), "x1 holds NaN or infinite"),
+        (lambda: reference_kernel(fcn(1), X[0, 0, 0]), r"got \(4,\)"),
+        (lambda: reference_kernel(fcn(1), X, kinds=("rbf",)), "kinds must be some of"),
+        (lambda: reference_kernel(Architecture("a", (Flatten(), R, Dense())), X), "Put a Dense or Conv layer before"),
+        (
+            lambda: reference_kernel(Architecture("a", (Flatten(), LayerNorm(), Dense())), X),
+            "LayerNorm has a closed-form",
+        ),
+        (lambda: reference_kernel(Architecture("a", (Conv(), R, R, Flatten(), Dense())), X), "Gaussian channels"),
+        (
+            lambda: reference_kernel(Architecture("a", (Flatten(), Dense(), Residual(R), Dense())), X),
+            r"uncorrelated.*2 branches do not \(Identity, Activation\)",
+        ),
+        (
+            lambda: reference_kernel(
+                Architecture("a", (Conv(), ParallelSum((Conv(), Conv(stride=2))), Flatten(), Dense())), X
+            ),
+            "branches with the same pixels",
+        ),
+    ],
+)
+def test_values_are_refused(make, message: str) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: reference_kernel(gap(1), X.long()), "in floating point; got torch.int64"),
+        (lambda: reference_kernel(gap(1), X.numpy()), "torch tensor; got ndarray"),
+        (lambda: Sequential((torch.nn.Linear(2, 2),)), "got Linear.*from_module"),  # type: ignore[arg-type]
+        (lambda: ParallelSum([Identity(), 3]), "needs one or more layers"),  # type: ignore[list-item,arg-type]
+    ],
+)
+def test_types_are_refused(make, message: str) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(TypeError, match=message):
+        make()
