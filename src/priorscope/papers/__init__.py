@@ -13,7 +13,11 @@ REGISTRY: dict[str, str] = {
     # name on the command line: module with the constant PAPER (imported on first use)
     "sphere-spectrum": "priorscope.papers._sphere_spectrum",
     "spectral-bias": "priorscope.papers._spectral_bias",
+    "ntk-spectra": "priorscope.papers._ntk_spectra",
     "symmetry": "priorscope.papers._symmetry",
+    "symmetry-width": "priorscope.papers._symmetry_width",
+    "dide": "priorscope.papers._dide",
+    "rotated-sota": "priorscope.papers._rotated_sota",
 }
 """Every paper by its name; the module is imported on first use.
 

@@ -87,10 +87,10 @@ def predictions(
     depth: int = 2,
     batch: int = 64,
 ) -> Tensor:
-    """Test predictions (n, outputs), the mean over ``members`` initialisations; ridge 1e-3 of the mean diagonal for kernels."""
+    """Test predictions (n, outputs), the mean over ``members`` initialisations; kernels with ridge 0.01."""
     arch = architecture(system, depth)
     if variant == "ntk":
-        return KernelRegression(kind="ntk", ridge=1e-3).fit(arch, dataset).predict(dataset.test.inputs)
+        return KernelRegression(kind="ntk", ridge=1e-2).fit(arch, dataset).predict(dataset.test.inputs)
     shape, outputs = tuple(dataset.input_shape), dataset.n_outputs
     descent = trainer(variant, steps, batch)
     if members == 1:

@@ -92,7 +92,7 @@ class Layout:
         if self.kind in ("all", "channel"):
             return blocks.reshape(n, *self.input_shape)
         if self.kind == "pixel":
-            return blocks.transpose(1, 2).reshape(n, *self.input_shape)
+            return blocks.transpose(1, 2).contiguous().reshape(n, *self.input_shape)
         if len(self.input_shape) == 2:
             return blocks.reshape(n, d // b, c, b).permute(0, 2, 1, 3).reshape(n, *self.input_shape)
         height, width = (side // b for side in self.input_shape[1:])

@@ -1,0 +1,75 @@
+"""Width, data efficiency and rotated pixels at tiny scale; made-up tables show that each judge can decide both ways."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from priorscope.papers import load
+
+
+@pytest.mark.parametrize("name", ["symmetry-width", "dide", "rotated-sota"])
+def test_tiny_grid_runs_and_draws(name: str) -> None:
+    paper = load(name)
+    points = paper.points("tiny")
+    table = pd.DataFrame([{**point, **paper.run(point)} for point in points])
+    for claim in paper.claims:
+        assert claim.judge(table).note
+    assert paper.chart is not None
+    assert paper.chart(table).to_dict()
+    assert len(paper.points("small")) >= len(points) - 12
+
+
+def _table(name: str, **metrics: Any) -> pd.DataFrame:
+    points = load(name).points("small")
+    return pd.DataFrame([{**p, **{k: f(p, i) for k, f in metrics.items()}} for i, p in enumerate(points)])
+
+
+def _verdict(name: str, claim: str, table: pd.DataFrame) -> str:
+    return next(c for c in load(name).claims if c.id == claim).judge(table).verdict
+
+
+def test_judges_of_width() -> None:
+    for power, wanted in ((-0.5, "holds"), (-0.2, "fails"), (-0.8, "fails")):
+        table = _table(
+            "symmetry-width",
+            kernel_error=lambda p, i, power=power: p["width"] ** power * (1 + 0.01 * (i % 3)),
+            mean_distance=lambda p, i: p["width"] ** -0.6,
+        )
+        assert _verdict("symmetry-width", "S0.7", table) == wanted
+    for sign, wanted in ((1, "holds"), (-1, "fails")):
+        table = _table(
+            "symmetry-width",
+            accuracy=lambda p, i, sign=sign: 0.5 - sign * (p["time"] + np.log(p["width"])) / 50,
+            to_gap=lambda p, i: p["time"] + p["width"],
+            to_limit=lambda p, i: 9 - p["time"] - np.log(p["width"]),
+        )
+        assert _verdict("symmetry-width", "S0.6", table) == wanted
+
+
+def test_judge_of_data_efficiency() -> None:
+    def error(p: dict[str, Any], i: int, bends: tuple[str, ...]) -> float:
+        late = 0.4 if p["system"] in bends else 0.1
+        m, knee = p["m"], 256
+        return float((min(m, knee) / 64) ** -0.1 * max(m / knee, 1) ** -late * (0.9 + 0.002 * (i % 3)))
+
+    for bends, wanted in ((("VEC_n",), "holds"), (("VEC_n", "LCN_n"), "not shown"), ((), "not shown")):
+        table = _table("dide", error=lambda p, i, bends=bends: error(p, i, bends))
+        assert _verdict("dide", "S0.8", table) == wanted
+
+
+def test_judge_of_rotated_pixels() -> None:
+    def accuracy(p: dict[str, Any], i: int, closes: bool) -> float:
+        gap = 0.1 * (500 / p["m"] if closes else p["m"] / 500)
+        return 0.6 - gap * (p["group"] != "identity") + 1e-3 * (i % 2)
+
+    assert (
+        _verdict("rotated-sota", "S0.10", _table("rotated-sota", accuracy=lambda p, i: accuracy(p, i, True))) == "holds"
+    )
+    assert (
+        _verdict("rotated-sota", "S0.10", _table("rotated-sota", accuracy=lambda p, i: accuracy(p, i, False)))
+        == "fails"
+    )
