@@ -22,6 +22,11 @@ class Build:
     NTK: :math:`\omega\sim N(0,1)`, :math:`s=\sigma_w/\sqrt m`; mean-field: the same, but the readout has
     :math:`s=\sigma_w/m`; standard: :math:`\omega\sim N(0,\sigma_w^2/m)`, :math:`s=1`.
     Orthogonal draws have orthonormal rows or columns, scaled to entries of unit variance.
+
+    Example:
+        >>> weight, scale = Build(torch.Generator().manual_seed(0)).weight((5, 4), fan_in=4, variance=1.0)
+        >>> tuple(weight.shape), scale
+        ((5, 4), 0.5)
     """
 
     generator: torch.Generator
