@@ -57,7 +57,7 @@ class Flow:
         torch._foreach_copy_(self.params, torch._foreach_add(start, direction, alpha=size))
 
 
-def identity_error(flow: Flow, points: Tensor, fraction: float = 0.05) -> float:
+def identity_error(flow: Flow, points: Tensor, fraction: float = 0.01) -> float:
     r"""How far :math:`\partial_t r_t(x) = -\frac1n\sum_i K_t(x, x_i) r_t(x_i)` is from true at ``points``, relative.
 
     The left side is the central difference of the integrated flow over ``fraction`` of its longest step, the right side
