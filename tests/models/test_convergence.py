@@ -51,7 +51,7 @@ from priorscope.models import (
 )
 
 sys.path.insert(0, str(Path(__file__).parent))
-from convergence import measure
+from finite_width import measure
 
 NONLINEAR: list[Nonlinearity] = [
     ABReLU(-0.3, 1.0),

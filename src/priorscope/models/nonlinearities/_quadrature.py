@@ -46,7 +46,7 @@ class Quadrature(Nonlinearity):
         >>> import torch
         >>> one = torch.ones((), dtype=torch.float64)
         >>> round(float(Quadrature(torch.sin).covariance(0.5 * one, one, one)), 8)  # e^-1 sinh(1/2)
-        0.19170016
+        0.19170025
     """
 
     fn: Callable[[Tensor], Tensor] = torch.tanh
