@@ -29,9 +29,10 @@ ALLOWED = {
     "report": {"lab"},
     "profiles": {*SPINE, "report"},
     "papers": {*SPINE, "lab", "report"},
+    "serve": {"lab", "papers", "report"},
     "sklearn": SPINE,
     "testing": SPINE,
-    "cli": {*SPINE, "lab", "papers", "report", "profiles", "sklearn", "testing"},
+    "cli": {*SPINE, "lab", "papers", "report", "profiles", "serve", "sklearn", "testing"},
 }
 
 

@@ -9,7 +9,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from mkdocs.structure.files import File
+
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+import api_pages
 import readme_claims
 
 log = logging.getLogger("mkdocs.hooks.priorscope")
@@ -28,7 +31,9 @@ CLAIMS = re.compile(r"<!-- claims(?:: ([\w-]+))? -->")
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Navigation from the files there are: first pages by name, then the rest, then a section a folder."""
+    """Reference pages, and navigation from the files there are: first pages by name, the rest, a section a folder."""
+    for place, text in api_pages.pages().items():
+        files.append(File.generated(config, place, content=text))
     pages = sorted(file.src_uri for file in files.documentation_pages())
     top = [page for page in FIRST if page in pages]
     top += [page for page in pages if "/" not in page and page not in top]
