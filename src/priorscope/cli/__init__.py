@@ -20,6 +20,8 @@ COMMANDS: dict[str, str] = {
     "reproduce": "priorscope.cli._reproduce:reproduce",
     "claims": "priorscope.cli._claims:claims",
     "report": "priorscope.cli._report:report",
+    "serve": "priorscope.cli._serve:serve",
+    "kernel": "priorscope.cli._kernel:kernel",
     "data": "priorscope.cli._data:app",
 }
 """Every command and where it lives, in the order of the help page. Command files import heavy things inside the function.

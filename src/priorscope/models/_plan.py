@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import product
-from math import pi, prod, sqrt
+from math import cos, pi, prod, sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,7 +45,6 @@ class Plan:
     n_registers: int
     n_variances: int  # variances kept for an input
     size: int  # pixels of the largest frame
-    can_spread: bool
 
     @property
     def n_stages(self) -> int:
@@ -89,6 +88,7 @@ class Program:
     steps: list[list[int]] = field(default_factory=list)
     numbers: list[list[float]] = field(default_factory=list)
     n_registers: int = 1
+    free: int = 1  # registers from here on are unused
     n_variances: int = 0
     size: int = 1
     spatial: bool = True
@@ -112,6 +112,14 @@ def expectation(phi: Any) -> tuple[int, tuple[float, ...]]:
         "ABReLU": lambda: (kinds.RECTIFIER, (get("left"), get("right"))),
         "Abs": lambda: (kinds.RECTIFIER, (-1.0, 1.0)),
         "Sign": lambda: (kinds.SIGN, ()),
+        "Linear": lambda: (kinds.RECTIFIER, (1.0, 1.0)),
+        "Erf": lambda: (kinds.ERF, (1.0, 1.0, 0.0)),
+        "GELU": lambda: (kinds.GELU, ()),
+        "Sine": lambda: (kinds.SINE, (get("amplitude"), get("frequency"), get("phase"), cos(2 * get("phase")))),
+        "Cosine": lambda: (kinds.SINE, (get("amplitude"), get("frequency"), pi / 2, -1.0)),
+        "RBF": lambda: (kinds.SINE, (sqrt(2.0), sqrt(2 * get("gamma")), pi / 4, 0.0)),
+        "Gaussian": lambda: (kinds.GAUSSIAN, (get("amplitude"), get("precision"))),
+        "Exponential": lambda: (kinds.EXPONENTIAL, (get("amplitude"), get("rate"))),
     }
     if name not in table:
         raise NotFused(name)
@@ -136,10 +144,39 @@ def emit(layer: Any, program: Program, register: int, space: Space) -> None:
         program.add(machine.EXPECT, register, space, kind, program.n_variances, numbers=numbers)
         program.n_variances += prod(space.frame)
         space.gaussian = False
+    elif name == "LayerNorm":
+        if not space.gaussian:
+            raise NotFused("LayerNorm of channels that are not Gaussian")
+        program.add(machine.EXPECT, register, space, kinds.NORM, program.n_variances, numbers=(layer.epsilon,))
+        program.n_variances += prod(space.frame)
+    elif name in ("Residual", "ParallelSum"):
+        emit_sum((layer.shortcut, layer.body) if name == "Residual" else layer.branches, program, register, space)
     elif name in ("Conv", "LocallyConnected") and program.spatial:
         emit_conv(layer, program, register, space, shared=name == "Conv")
     else:
         raise NotFused(name)
+
+
+def emit_sum(branches: tuple[Any, ...], program: Program, register: int, space: Space) -> None:
+    """Branches of one input, added: the last runs in the register itself, the others in copies."""
+    if sum(branch.centres is not True for branch in branches) > 1:
+        raise NotFused("correlated branches")
+    first, spaces = program.free, []
+    registers = [*range(first, first + len(branches) - 1), register]
+    program.free += len(branches) - 1
+    for copy in registers[:-1]:
+        program.add(machine.COPY, register, space, copy)
+    for branch, at in zip(branches, registers):
+        spaces.append(space.copy())
+        emit(branch, program, at, spaces[-1])
+    program.free = first
+    last = spaces[-1]
+    if any((s.frame, s.inside, s.sub) != (last.frame, last.inside, last.sub) for s in spaces):
+        raise NotFused("branches on different pixels")
+    for copy in registers[:-1]:
+        program.add(machine.ADD, register, last, copy)
+    space.frame, space.inside, space.sub = last.frame, last.inside, last.sub
+    space.gaussian = all(s.gaussian for s in spaces)
 
 
 def emit_conv(layer: Any, program: Program, register: int, space: Space, shared: bool) -> None:
@@ -282,8 +319,6 @@ def build(layers: list[Any], input_shape: tuple[int, ...]) -> Plan:
     numbers = np.array(program.numbers, dtype=np.float64).reshape(-1, machine.N_FLOATS)
     array = np.array(stages, dtype=np.int64).reshape(-1, staging.N_STAGE)
     later = [bool((steps[stage[1] :, 0] == machine.EXPECT).any()) for stage in array]
-    can_spread = len(array) == 1 and everywhere[0] and bool((steps[:head_start, 17:19] == 1).all())
-    can_spread = can_spread and space_is_whole(array) and array[0, 2] == array[0, 4] and array[0, 3] == array[0, 5]
     return Plan(
         frame=first_frame,
         steps=steps,
@@ -295,13 +330,7 @@ def build(layers: list[Any], input_shape: tuple[int, ...]) -> Plan:
         n_registers=program.n_registers,
         n_variances=program.n_variances,
         size=program.size,
-        can_spread=bool(can_spread),
     )
-
-
-def space_is_whole(stages: np.ndarray) -> bool:
-    """Does the first stage end with every pixel of its frame inside?"""
-    return bool((stages[0, 6:10] == [0, stages[0, 4], 0, stages[0, 5]]).all())
 
 
 def schedule(stages: np.ndarray, everywhere: list[bool], wanted: list[bool] | None = None) -> Schedule:
@@ -355,6 +384,3 @@ def reach(shift: int, size2: int, step: int, window: int, size: int) -> set[int]
     for signed in (shift, shift - size2):
         out |= {(signed * step + d) % size for d in range(-window + 1, window)}
     return out
-
-
-_ = (pi, sqrt)

@@ -1,9 +1,10 @@
-r"""Gaussian expectations of the nonlinearities over flat arrays, in place: K becomes :math:`E[\phi\phi]`, T becomes :math:`T\,E[\phi'\phi']`.
+r"""Gaussian expectations of the nonlinearities over flat arrays, in place.
 
-Each nonlinearity keeps two numbers of every variance q, ``s`` and ``r`` (:func:`prepare`). Before :func:`expect` the driver has replaced
-K by K r1 r2 and put into ``w`` the product s1 s2 (or the sum, for those that live in the exponent), into ``g`` the sum r1² + r2².
-Formulas: Cho & Saul (2009) for the rectifiers, Williams (1997) for erf, Tsuchida et al. (2020) for GELU; sine, Gaussian and exponential are
-moment generating functions. Parameters p0, p1, p2 are said at each kind.
+K becomes :math:`E[\phi\phi]` and T becomes :math:`T\,E[\phi'\phi']`. Each nonlinearity keeps two numbers of every variance q,
+``s`` and ``r`` (:func:`prepare`). Before :func:`expect` the driver has replaced K by K r1 r2 and put into ``w`` the product
+s1 s2 (or the sum, for those that live in the exponent; or r1 r2), into ``g`` the sum r1² + r2².
+Formulas: Cho & Saul (2009) for the rectifiers, Williams (1997) for erf, Tsuchida et al. (2020) for GELU; sine, Gaussian and
+exponential are moment generating functions. Parameters p0, p1, p2 are said at each kind.
 """
 
 from __future__ import annotations
@@ -30,17 +31,17 @@ HALF_PI = pi / 2
 TWO_PI = 2 * pi
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+@njit(nogil=True, error_model="numpy", fastmath=FAST)
 def prepare(kind, p, q):
     """The two numbers (s, r) kept of a variance."""
-    if kind == RECTIFIER or kind == SIGN:
+    if kind in (RECTIFIER, SIGN):
         s = sqrt(max(q, 0.0))
         return s, (1.0 / s if s > 0.0 else 0.0)
     if kind == ERF:
         return 0.0, p[1] * sqrt(2.0) / sqrt(1.0 + 2.0 * p[1] * p[1] * q)
     if kind == GELU:
         return 0.0, 1.0 / sqrt(1.0 + q)
-    if kind == SINE or kind == EXPONENTIAL:
+    if kind in (SINE, EXPONENTIAL):
         return 0.5 * p[1] * p[1] * q, 1.0
     if kind == GAUSSIAN:
         return 0.0, 1.0 / sqrt(1.0 + 2.0 * p[1] * q)
@@ -48,7 +49,7 @@ def prepare(kind, p, q):
     return s, (1.0 / s if s > 0.0 else 0.0)
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+@njit(nogil=True, error_model="numpy", fastmath=FAST)
 def rectifier(K, T, w, n, with_ntk, a, b):
     square = (a - b) * (a - b) / TWO_PI
     cross = a * b
@@ -70,7 +71,7 @@ def rectifier(K, T, w, n, with_ntk, a, b):
             K[m] = w[m] * (square * (sin + supplement(c, sin) * c) + cross * c)
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+@njit(nogil=True, error_model="numpy", fastmath=FAST)
 def arcsine_family(kind, p, K, T, w, n, with_ntk):
     """erf, sign and Gaussian: functions of the cosine (and of w = r1 r2)."""
     if kind == ERF:
@@ -99,7 +100,7 @@ def arcsine_family(kind, p, K, T, w, n, with_ntk):
                 T[m] = T[m] * (square * 2.0 * p[1] * c * w[m] * w[m] * root * root * root)
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+@njit(nogil=True, error_model="numpy", fastmath=FAST)
 def gelu(K, T, w, g, n, with_ntk):
     for m in range(n):
         c, r = K[m], w[m]
@@ -112,7 +113,7 @@ def gelu(K, T, w, g, n, with_ntk):
             T[m] = T[m] * (both + k * density * (g[m] + r * r / (sin * sin)))
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def exponentials(kind, p, K, T, w, n, with_ntk, fold):
     """Sine and exponential; ``w`` = s1 + s2, ``fold`` = cos(2 p2)."""
     square = p[0] * p[0]
@@ -131,14 +132,14 @@ def exponentials(kind, p, K, T, w, n, with_ntk, fold):
                 T[m] = T[m] * (rate * value)
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
+@njit(inline="always")
 def expect(kind, p, K, T, w, g, n, with_ntk):
     """One nonlinearity on n numbers."""
     if kind == RECTIFIER:
         rectifier(K, T, w, n, with_ntk, p[0], p[1])
     elif kind == GELU:
         gelu(K, T, w, g, n, with_ntk)
-    elif kind == SINE or kind == EXPONENTIAL:
+    elif kind in (SINE, EXPONENTIAL):
         exponentials(kind, p, K, T, w, n, with_ntk, p[3])
     elif kind != NORM:
         arcsine_family(kind, p, K, T, w, n, with_ntk)

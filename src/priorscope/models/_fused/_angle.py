@@ -1,8 +1,10 @@
 r"""The angle between two Gaussian pre-activations, without a branch and with one square root.
 
 On [0, 1] the function :math:`G(c) = \arccos(c)/\sqrt{1-c^2}` is analytic (its nearest singularity is c = -1), so a polynomial of
-degree 19 in :math:`2c - 1` reaches it to 7e-16. The sine is needed anyway, hence :math:`\arccos c = \sin\theta\, G(c)` for c >= 0 and
-:math:`\pi - \sin\theta\, G(-c)` below. ``COEFFICIENTS`` are those of the interpolant at Chebyshev nodes; a test derives them again.
+degree 19 in :math:`2c - 1` reaches it to 7e-16. The sine is needed anyway, hence :math:`\arccos c = \sin\theta\,
+G(c)` for c >= 0 and
+:math:`\pi - \sin\theta\, G(-c)` below. ``COEFFICIENTS`` are those of the interpolant at Chebyshev nodes; a test
+derives them again.
 """
 
 from __future__ import annotations
@@ -14,7 +16,8 @@ from numba import njit
 __all__ = ["COEFFICIENTS", "HALF_TURN", "SNAP", "angle_ratio", "sine", "supplement"]
 
 HALF_TURN = pi
-# A cosine this close to one (32 roundings) is one: the inputs are equal, and arccos would turn the rounding into an angle of 1e-7.
+# A cosine this close to one (32 roundings) is one: the inputs are equal, and arccos would turn the rounding into an
+# angle of 1e-7.
 SNAP = 7.2e-15
 
 COEFFICIENTS = (
