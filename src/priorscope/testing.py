@@ -1,0 +1,95 @@
+"""Assertions and dense oracles for people who test their own models with priorscope."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .probes._symmetry._assert import assert_invariant
+
+__all__ = ["assert_equivariant", "assert_invariant", "dense_flow", "dense_kernel_regression", "dense_ntk"]
+
+
+@torch.no_grad()
+def assert_equivariant(
+    function: Callable[[Tensor], Tensor],
+    inputs: Tensor,
+    act_input: Callable[[Tensor], Tensor],
+    act_output: Callable[[Tensor], Tensor],
+    *,
+    relative: float = 1e-4,
+) -> None:
+    r"""Assert :math:`f(g\,x) = g\,f(x)` on a batch, and that the batch can tell: g must move inputs or outputs.
+
+    ``relative`` bounds the largest deviation by the root mean square of the outputs.
+
+    Example:
+        >>> x = torch.randn(4, 1, 8, generator=torch.Generator().manual_seed(0))
+        >>> conv = torch.nn.Conv1d(1, 2, 3, padding=1, padding_mode="circular")
+        >>> assert_equivariant(conv, x, lambda v: v.roll(1, -1), lambda v: v.roll(1, -1))
+    """
+    moved = act_input(inputs)
+    if moved.shape == inputs.shape and torch.equal(moved, inputs):
+        raise ValueError(
+            "the action leaves all of these inputs as they are, so equivariance cannot be seen; use others."
+        )
+    left, right = function(moved), act_output(function(inputs))
+    if left.shape != right.shape:
+        raise AssertionError(
+            f"f(g x) has shape {tuple(left.shape)} but g f(x) has {tuple(right.shape)}; check act_output."
+        )
+    scale = float(right.square().mean().sqrt())
+    worst = float((left - right).abs().max())
+    if not worst <= relative * scale:
+        raise AssertionError(
+            f"not equivariant: f(g x) and g f(x) differ by up to {worst:.3g}, {worst / max(scale, 1e-300):.3g} of the outputs' "
+            f"root mean square; allowed is {relative:g}."
+        )
+
+
+def dense_ntk(network: torch.nn.Module, x1: Tensor, x2: Tensor | None = None) -> Tensor:
+    r"""Empirical tangent kernel of the first output by explicit Jacobians, :math:`J_1 J_2^T` (n1, n2): slow and sure.
+
+    Example:
+        >>> dense_ntk(torch.nn.Linear(2, 1, bias=False), torch.eye(2)).tolist()
+        [[1.0, 0.0], [0.0, 1.0]]
+    """
+    params = {name: p.detach() for name, p in network.named_parameters() if p.requires_grad}
+
+    def jacobian(x: Tensor) -> Tensor:
+        def outputs(p: dict[str, Tensor]) -> Tensor:
+            return torch.func.functional_call(network, p, (x,)).reshape(len(x), -1)[:, 0]
+
+        return torch.cat([j.reshape(len(x), -1) for j in torch.func.jacrev(outputs)(params).values()], 1)
+
+    J1 = jacobian(x1)
+    return J1 @ (J1 if x2 is None else jacobian(x2)).mT
+
+
+def dense_kernel_regression(train: Tensor, cross: Tensor, targets: Tensor, ridge: float = 0.0) -> Tensor:
+    r""":math:`K(x,X)(K + r)^{-1}y` by a dense solve in float64.
+
+    Example:
+        >>> dense_kernel_regression(torch.eye(2), torch.eye(2), torch.tensor([[1.0], [3.0]]), ridge=1.0).flatten().tolist()
+        [0.5, 1.5]
+    """
+    K = train.double() + ridge * torch.eye(len(train), dtype=torch.float64)
+    return cross.double() @ torch.linalg.solve(K, targets.double())
+
+
+def dense_flow(
+    velocity: Callable[[Any], Any], start: Any, time: float, *, rtol: float = 1e-8, atol: float = 1e-10
+) -> Any:
+    r"""Solution at ``time`` of :math:`\dot w = v(w)` by scipy's adaptive Runge-Kutta, on numpy vectors.
+
+    Example:
+        >>> import numpy as np
+        >>> round(float(dense_flow(lambda w: -w, np.ones(1), 1.0)[0]), 6)
+        0.367879
+    """
+    from scipy.integrate import solve_ivp
+
+    return solve_ivp(lambda _, w: velocity(w), (0.0, time), start, rtol=rtol, atol=atol).y[:, -1]

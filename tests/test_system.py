@@ -1,0 +1,87 @@
+"""The triple: models of every kind meet inferences of every kind; what cannot meet is refused by name."""
+
+import pytest
+import torch
+from torch import nn
+
+import priorscope as ps
+
+
+@pytest.fixture(scope="module")
+def digits():
+    return ps.data.digits(classes="parity").subset(60, seed=0, n_test=100)
+
+
+class Net(nn.Module):
+    def __init__(self, blind=False):
+        super().__init__()
+        self.blind = blind
+        self.body = nn.Sequential(nn.Flatten(), nn.Linear(64, 16), nn.ReLU(), nn.Linear(16, 1))
+
+    def forward(self, x):
+        return self.body(torch.zeros_like(x) if self.blind else x)
+
+
+def test_kernels_and_networks_are_exchangeable(digits):
+    descent = ps.inference.GradientDescent(optimiser="adam", learning_rate=1e-2, steps=100)
+    fcn = ps.models.fcn(1)
+    systems = {
+        "kernel": ps.System(digits, fcn, ps.inference.KernelRegression(ridge=1e-3)),
+        "process": ps.System(digits, fcn, ps.inference.GaussianProcess(noise=1e-3)),
+        "network": ps.System(digits, fcn, ps.inference.GradientDescent(learning_rate=0.5, steps=100), width=32),
+        "module": ps.System(digits, Net(), descent),
+        "factory": ps.System(digits, lambda seed: Net(), descent),
+    }
+    for name, system in systems.items():
+        outcome = system.run(seed=1)
+        assert outcome.test_accuracy > 0.75, name
+        assert 0 < outcome.test_error < 1, name  # better than predicting zero, whose error is 1
+        assert outcome.misclassification == pytest.approx(1 - outcome.test_accuracy)
+        assert outcome.predict(digits.test.inputs).shape == (100, 1)
+        assert outcome.seconds >= 0
+        assert len(outcome.trajectory.times) > 5
+
+
+def test_errors_are_what_they_say(digits):
+    outcome = ps.System(digits, ps.models.fcn(1), ps.inference.KernelRegression(ridge=0.1)).run()
+    f, y = outcome.predict(digits.test.inputs), digits.test.targets
+    assert outcome.test_error == pytest.approx(float((f - y).square().mean()), rel=1e-6)
+    assert outcome.test_accuracy == pytest.approx(float((f.sign() == y).double().mean()))
+
+
+def test_ensembles_train_together_and_average(digits):
+    flow = ps.inference.GradientFlow(time=2.0, loss="soft-hinge", max_turn=1e-2)
+    system = ps.System(digits, ps.models.fcn(1), flow, width=16, members=3)
+    outcome = system.run(seed=0)
+    assert outcome.predict(digits.test.inputs).shape == (3, 100, 1)
+    assert len(outcome.member_errors) == 3
+    assert outcome.test_error <= sum(outcome.member_errors) / 3  # Jensen: the mean is at least as good
+    other = system.run(seed=1)
+    assert (
+        other.predict(digits.inputs) - outcome.predict(digits.inputs)
+    ).abs().min() > 0  # other seeds, other networks
+
+
+def test_several_classes():
+    data = ps.data.digits(classes="classes").subset(80, seed=0, n_test=100)
+    outcome = ps.System(data, ps.models.fcn(1), ps.inference.KernelRegression(ridge=1e-3)).run()
+    assert outcome.test_accuracy > 0.6
+    f = outcome.predict(data.test.inputs)
+    assert outcome.test_accuracy == pytest.approx(float((f.argmax(1) == data.test_labels).double().mean()))
+
+
+def test_the_antisymmetric_start_is_not_blindness(digits):
+    flow = ps.inference.GradientDescent(steps=3)
+    outcome = ps.System(digits, ps.models.fcn(1), flow, width=16, initialisation="antisymmetric").run()
+    assert outcome.trajectory.loss[0] == pytest.approx(0.5)  # f = 0 on targets of size one
+
+
+def test_messages(digits):
+    with pytest.raises(ValueError, match="the model ignores its input"):
+        ps.System(digits, Net(blind=True), ps.inference.GradientDescent(steps=2)).run()
+    with pytest.raises(
+        TypeError, match=r"KernelRegression needs a model with a closed-form kernel; got Net.*from_module"
+    ):
+        ps.System(digits, Net(), ps.inference.KernelRegression())
+    with pytest.raises(TypeError, match="inference must have a method fit"):
+        ps.System(digits, Net(), "kernel")
