@@ -170,6 +170,7 @@ class Transposed(nn.Module):
         (nn.AdaptiveAvgPool2d(2), "output_size=1"),
         (nn.Flatten(2), "Flatten: only start_dim=1"),
         (nn.LayerNorm((4, 4)), "LayerNorm"),
+        (nn.Sequential(nn.Conv1d(3, 4, 3), nn.Linear(4, 4)), "Linear on inputs with pixels"),
         (Shared(), "layer used twice with the same weights"),
         (Branching(), "cannot trace Branching"),
         (Transposed(), "the operation fft_fft"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -13,14 +13,20 @@ from torch.nn import functional as F
 from ._activation import Activation
 from ._antisymmetric import Antisymmetric
 from ._architecture import Architecture
+from ._attention import Attention
 from ._concatenate import Concatenate
+from ._conv import Conv
+from ._dense import Dense
 from ._flatten import Flatten
 from ._global_pool import GlobalAvgPool, GlobalSumPool
 from ._layer import Layer, Shape
+from ._layer_norm import LayerNorm
+from ._locally_connected import LocallyConnected
 from ._module_layers import layer_of
 from ._parallel_sum import ParallelSum
 from ._product import Product
 from ._sequential import Sequential
+from ._window_pool import AvgPool, SumPool
 
 __all__ = ["from_module"]
 
@@ -80,6 +86,8 @@ def from_module(module: nn.Module, input_shape: Shape | None = None, *, variance
     if isinstance(module, Antisymmetric):
         module = module.plus
     layers = _read(module, variances)
+    if any(isinstance(part, (nn.Linear, nn.LayerNorm)) for part in module.modules()):
+        _check_last_axis(layers, input_shape is not None and len(input_shape) > 1)
     name = type(module).__name__.lower()
     arch = Architecture(name, tuple(layers))
     if input_shape is not None:
@@ -104,6 +112,25 @@ def _read(module: nn.Module, variances: str) -> list[Layer]:
             "Rewrite its forward without data-dependent control flow, or build the Architecture from layers."
         ) from error
     return _read_graph(module, graph, variances)
+
+
+def _check_last_axis(layers: Sequence[Layer], pixels: bool) -> bool:
+    """Refuse torch layers that act on the last axis where that is a pixel axis; returns whether pixels are left."""
+    for layer in layers:
+        if isinstance(layer, (Dense, LayerNorm)) and pixels:
+            name = "Linear" if isinstance(layer, Dense) else "LayerNorm"
+            raise _refused(
+                f"{name} on inputs with pixels (it acts on the last axis, not on channels); flatten before it"
+            )
+        if isinstance(layer, (Flatten, GlobalAvgPool, GlobalSumPool)):
+            pixels = False
+        elif isinstance(layer, (Conv, LocallyConnected, AvgPool, SumPool, Attention)):
+            pixels = True
+        elif isinstance(layer, Sequential):
+            pixels = _check_last_axis(layer.layers, pixels)
+        elif isinstance(layer, (ParallelSum, Product, Concatenate)):
+            pixels = any([_check_last_axis((branch,), pixels) for branch in layer.branches])
+    return pixels
 
 
 class _Tracer(fx.Tracer):
