@@ -43,6 +43,15 @@ def couple(network: nn.Module, element: Callable[[Tensor], Tensor], input_shape:
     automatic differentiation on the unit inputs; no layer type is treated by hand.
 
     Holds: for orthogonal g the map W → W' is orthogonal when the residual is zero, so Gaussian weights keep their law.
+
+    Example:
+        >>> import priorscope as ps
+        >>> network = ps.models.fcn(1).network((4,), width=8, seed=0).double()
+        >>> g = ps.data.groups.orthogonal((4,)).sample_haar(0)
+        >>> x = torch.eye(4, dtype=torch.float64)
+        >>> coupled = couple(network, g, (4,)).network
+        >>> torch.allclose(coupled(g(x)), network(x))
+        True
     """
     transformed = copy.deepcopy(network).eval()
     size = prod(input_shape)
