@@ -16,7 +16,9 @@ def named_data(text: str, *, target: str | None = None, classes: str | None = No
 
     if text in _NAMES:
         if target is not None:
-            raise ValueError(f"--target names a column of a table; {text} has none. Use --classes parity, for instance.")
+            raise ValueError(
+                f"--target names a column of a table; {text} has none. Use --classes parity, for instance."
+            )
         load = getattr(data, text.replace("-", "_"))
         return load(classes=classes or "classes")
     path = Path(text).expanduser()

@@ -27,7 +27,9 @@ def forecast(
     classes: Annotated[str | None, typer.Option(help="Label scheme: classes, parity, one-vs-rest:K, real.")] = None,
     resize: Annotated[int | None, typer.Option(help="Side to which larger images are averaged.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the pilot's draw.")] = 0,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Chart (.html .png .svg .pdf) or table (.csv).")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Chart (.html .png .svg .pdf) or table (.csv).")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON for a machine to read.")] = False,
 ) -> None:
     """Forecast the test error at more data than you have, with an interval.
@@ -51,7 +53,7 @@ def forecast(
     if len(ready.data.input_shape) < 2 and arch != "fcn":
         raise ValueError(f"--arch {arch} needs inputs with positions; these are flat features. Use --arch fcn.")
     start = min(ready.pilot, to)
-    sizes = sorted({int(round(start * (to / start) ** (i / 5))) for i in range(6)})
+    sizes = sorted({round(start * (to / start) ** (i / 5)) for i in range(6)})
     model = getattr(ps.models, arch)(depth)
     with Console(stderr=True).status(f"kernel of {arch} on {ready.pilot} samples"):
         result = ps.forecast(ready.data, model, sizes, pilot=ready.pilot, kind=kind, ridge=ridge, time=time, seed=seed)

@@ -35,9 +35,7 @@ def profile(
     only_models: Annotated[bool, typer.Option("--only-models", help="Leave the default candidates out.")] = False,
     pilot: Annotated[int, typer.Option(help="Samples to look at.")] = 300,
     target: Annotated[str | None, typer.Option(help="Target column of a table (name or number).")] = None,
-    classes: Annotated[
-        str | None, typer.Option(help="Label scheme: classes, parity, one-vs-rest:K, real.")
-    ] = None,
+    classes: Annotated[str | None, typer.Option(help="Label scheme: classes, parity, one-vs-rest:K, real.")] = None,
     error: Annotated[float | None, typer.Option(help="Error whose sample cost is asked.")] = None,
     resize: Annotated[int | None, typer.Option(help="Side to which larger images are averaged.")] = None,
     static: Annotated[str | None, typer.Option(help="Also write each chart as png, svg or pdf.")] = None,

@@ -60,7 +60,13 @@ def default_candidates(input_shape: tuple[int, ...]) -> tuple[list[Candidate], l
 
 def _call(factory: Any, input_shape: tuple[int, ...], outputs: int) -> Any:
     """Call a factory with whichever of input_shape, outputs (num_classes, in_chans, seed) it takes."""
-    offered = {"input_shape": input_shape, "outputs": outputs, "num_classes": outputs, "in_chans": input_shape[0], "seed": 0}
+    offered = {
+        "input_shape": input_shape,
+        "outputs": outputs,
+        "num_classes": outputs,
+        "in_chans": input_shape[0],
+        "seed": 0,
+    }
     try:
         taken = inspect.signature(factory).parameters
     except (TypeError, ValueError):
@@ -85,11 +91,15 @@ def load_model(text: str, input_shape: tuple[int, ...], outputs: int) -> Candida
             raise ImportError("timm models need timm: pip install timm.") from error
         if len(input_shape) != 3:
             raise ValueError(f"timm models take images (channels, height, width); got inputs of shape {input_shape}.")
-        return user_candidate(timm.create_model(name, in_chans=input_shape[0], num_classes=outputs), name, input_shape, outputs)
+        return user_candidate(
+            timm.create_model(name, in_chans=input_shape[0], num_classes=outputs), name, input_shape, outputs
+        )
     try:
         loaded = importlib.import_module(module)
     except ImportError as error:
-        raise ImportError(f"cannot import {module!r} of --model {text!r}: {error}. Is its folder on PYTHONPATH?") from error
+        raise ImportError(
+            f"cannot import {module!r} of --model {text!r}: {error}. Is its folder on PYTHONPATH?"
+        ) from error
     if not hasattr(loaded, name):
         raise ValueError(f"module {module!r} has no {name!r}; --model wants package.module:factory.")
     return user_candidate(getattr(loaded, name), name, input_shape, outputs)
@@ -105,5 +115,6 @@ def user_candidate(model: Any, name: str | None, input_shape: tuple[int, ...], o
     if not isinstance(built, nn.Module) and not hasattr(built, "kernel"):
         raise TypeError(f"the factory gave {type(built).__name__}; wanted an nn.Module or an Architecture.")
     label = name or getattr(built, "name", None) or type(built).__name__
-    words = "your model, by its closed-form kernel" if hasattr(built, "kernel") else "your network, by its tangent kernel at start"
+    closed = hasattr(built, "kernel")
+    words = "your model, by its closed-form kernel" if closed else "your network, by its tangent kernel at the start"
     return Candidate(str(label), built, "user", words)

@@ -35,7 +35,12 @@ def _candidate(c: CandidateProfile, horizon: int) -> dict[str, Any]:
             for name, values in c.forecast.estimators.items()
         },
         "exponents": c.forecast.exponents,
-        "samples_needed": {"error": c.needed.error, "value": c.needed.value, "low": c.needed.low, "high": c.needed.high},
+        "samples_needed": {
+            "error": c.needed.error,
+            "value": c.needed.value,
+            "low": c.needed.low,
+            "high": c.needed.high,
+        },
         "spectrum": {
             "eigenvalues": c.spectrum.eigenvalues[top],
             "cumulative_power": None if c.spectrum.cumulative_power is None else c.spectrum.cumulative_power[top],
@@ -43,7 +48,14 @@ def _candidate(c: CandidateProfile, horizon: int) -> dict[str, Any]:
             "alignment": c.spectrum.alignment,
         },
         "symmetries": c.symmetries,
-        "blind_spots": [{"direction": name, "sensitivity": value} for name, value in c.blind],
+        "blind_spots": None
+        if c.blind is None
+        else {
+            "blind_directions": c.blind.n_blind,
+            "hidden_variance": c.blind.hidden_variance,
+            "hidden_signal": c.blind.hidden_signal,
+            "sentence": c.blind.sentence,
+        },
         "regime": None
         if c.regime is None
         else {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from priorscope.report._page import Figure, Picture, Section, page, table
+from priorscope.report._page import Figure, Section, page, table
 
 if TYPE_CHECKING:
     from ._result import Profile
@@ -96,16 +96,27 @@ def _regimes(result: Profile) -> Section | None:
 
 
 def _blind(result: Profile) -> Section | None:
-    rows: list[dict[str, Any]] = []
-    for c in result.candidates:
-        if c.blind:
-            rows.append({"model": c.name, **{name: f"{value:.3g}" for name, value in c.blind}})
-    if not rows and not result.pictures:
+    seen = [c for c in result.candidates if c.blind is not None]
+    if not seen:
         return None
-    text = "Directions of input space by how much of the kernel's variation they carry: small numbers are blind spots."
-    pictures = [Picture(png, alt=name, caption=name) for name, png in result.pictures]
-    html = (table(rows, caption="Sensitivity by direction"),) if rows else ()
-    return Section("geometry", "Blind spots", (text,), html, (), pictures)
+    rows = [
+        {
+            "model": c.name,
+            "blind directions": f"{c.blind.n_blind} of {c.blind.directions.shape[1]}",
+            "variance hidden": f"{c.blind.hidden_variance:.1%}",
+            "label signal hidden": f"{c.blind.hidden_signal:.1%}",
+            "reading": c.blind.sentence,
+        }
+        for c in seen
+        if c.blind is not None
+    ]
+    text = "Directions of input space in which random networks of each kind hardly react, and what the data hold there."
+    most = max(seen, key=lambda c: c.blind.hidden_variance if c.blind is not None else 0.0)
+    figures = []
+    if most.blind is not None and len(most.blind.geometry.input_shape) == 3:
+        alt = f"The six directions that {most.name} sees least, drawn as images."
+        figures.append(Figure("pictures", most.blind.pictures(6), alt, f"{alt} Number: visibility, 1 is typical."))
+    return Section("geometry", "Blind spots", (text,), (table(rows, caption="What each model hardly sees"),), figures)
 
 
 def profile_page(result: Profile) -> str:
@@ -154,7 +165,9 @@ def profile_page(result: Profile) -> str:
         _regimes(result),
         Section("method", "How this was made", (*result.notes, _method(result))),
     ]  # fmt: skip
-    subtitle = f"{result.task}, {result.n_train} training samples, pilot of {result.pilot}; no network was trained to the end."
+    subtitle = (
+        f"{result.task}, {result.n_train} training samples, pilot of {result.pilot}; no network was trained to the end."
+    )
     return page(
         f"Profile of {result.data}",
         subtitle=subtitle,

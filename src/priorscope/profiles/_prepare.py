@@ -38,7 +38,9 @@ def _resized(data: Any, limit: int | None) -> tuple[Any, list[str]]:
         return data, []
 
     def shrink(split: Any) -> Any:
-        return replace(split, inputs=pool(split.inputs, target) if len(split.inputs) else split.inputs[..., : target[-1]])
+        return replace(
+            split, inputs=pool(split.inputs, target) if len(split.inputs) else split.inputs[..., : target[-1]]
+        )
 
     test = data.test
     if len(test) == 0:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import resource
 import time as clock
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
 
 from priorscope.probes import spectrum
+from priorscope.probes._blind_spots import BlindSpots, blind_spots
 from priorscope.probes._forecast import forecast_gram
 from priorscope.probes._pilot import Pilot, draw_pilot, gram_of
 
@@ -42,7 +44,8 @@ def _collect(
 ) -> tuple[list[Candidate], list[str]]:
     shape, outputs = data.input_shape, data.n_outputs
     if candidates is not None:
-        found, notes = [], []
+        found = []
+        notes: list[str] = []
         for one in candidates:
             found.append(one if isinstance(one, Candidate) else user_candidate(one, None, shape, outputs))
     else:
@@ -62,21 +65,28 @@ def _collect(
 
 
 def _measure(
-    candidate: Candidate, data: Any, pilot: Pilot, horizon: int, target: float | None, regime: bool, level: float
+    candidate: Candidate, data: Any, pilot: Pilot, horizon: int, target: float | None, deep: bool, level: float
 ) -> CandidateProfile:
     started = clock.perf_counter()
     gram = gram_of(candidate.model, data, pilot)
-    ahead = forecast_gram(gram, pilot, [horizon, 10 * horizon], level=level)
+    ahead = forecast_gram(gram, pilot, [horizon, 2 * horizon], level=level)
     found = spectrum(gram, pilot.targets)
     symmetries = model_symmetries(_kernel_function(candidate), pilot.inputs)
-    state = None
-    if regime:
-        state = kernel_regime(candidate.model, pilot.inputs, torch.as_tensor(pilot.targets))
+    state = kernel_regime(candidate.model, pilot.inputs, torch.as_tensor(pilot.targets)) if deep else None
+    blind = _blind(candidate, data, pilot) if deep and candidate.closed_form else None
     needed = ahead.samples_needed(target if target is not None else float(ahead.curve.error[-1]) / 2)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return CandidateProfile(
-        candidate, ahead, found, needed, symmetries, (), state, clock.perf_counter() - started, peak
+        candidate, ahead, found, needed, symmetries, blind, state, clock.perf_counter() - started, peak
     )
+
+
+def _blind(candidate: Candidate, data: Any, pilot: Pilot) -> BlindSpots | None:
+    """Directions the candidate hardly sees, by the gradients of a few random networks; None for very wide inputs."""
+    if pilot.inputs[0].numel() > 1024:
+        return None
+    part = data.take(torch.as_tensor(pilot.index))
+    return blind_spots(part, candidate.model, n_models=16, width=16)
 
 
 def _warnings(result: Sequence[CandidateProfile], pilot: int, horizon: int, task: str) -> list[str]:
@@ -102,7 +112,7 @@ def profile(
     pilot: int = 300,
     target_error: float | None = None,
     resize: int | None = None,
-    regime: bool = True,
+    deep: bool = True,
     level: float = 0.9,
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
@@ -112,13 +122,13 @@ def profile(
     Args: ``models`` are compared beside the default candidates, ``candidates`` instead of them; each is an Architecture, an
     ``nn.Module``, a factory, or text ``package.module:factory`` (or ``timm:name``). ``pilot`` is the number of samples looked
     at, ``target_error`` the error whose sample cost is asked (default: half the best error on the pilot), ``resize`` the
-    side to which larger images are averaged, ``regime`` whether finite networks are built to see how far they are from
-    their kernel. ``progress`` is called with a line for each step.
+    side to which larger images are averaged, ``deep`` whether finite networks are built as well, to see what
+    they are blind to and how far they are from their kernel. ``progress`` is called with a line for each step.
 
     Example:
         >>> import priorscope as ps, torch
         >>> x = torch.randn(60, 4, generator=torch.Generator().manual_seed(0))
-        >>> rep = ps.profile(ps.data.from_arrays(x, x[:, 0]), regime=False)
+        >>> rep = ps.profile(ps.data.from_arrays(x, x[:, 0]), deep=False)
         >>> rep.task, [c.name for c in rep.candidates][0].startswith("fcn")
         ('regression', True)
     """
@@ -132,12 +142,10 @@ def profile(
     measured: list[CandidateProfile] = []
     for number, candidate in enumerate(found, 1):
         say(f"{candidate.name} ({number} of {len(found)})")
-        measured.append(_measure(candidate, ready, drawn, horizon, target_error, regime, level))
+        measured.append(_measure(candidate, ready, drawn, horizon, target_error, deep, level))
     say("symmetries of the data")
     symmetries = data_symmetries(drawn.inputs, drawn.targets, drawn.labels)
     goal = target_error or min(float(c.forecast.curve.error[-1]) for c in measured) / 2
-    from dataclasses import replace
-
     measured = [replace(c, needed=c.forecast.samples_needed(goal)) for c in measured]
     return Profile(
         data=ready.name,
@@ -153,5 +161,3 @@ def profile(
         seconds=clock.perf_counter() - wall,
         cpu_seconds=clock.process_time() - cpu,
     )
-
-

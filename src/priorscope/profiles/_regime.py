@@ -45,7 +45,7 @@ def _ntk(network: nn.Module, x: Tensor) -> np.ndarray[Any, Any]:
 
 
 def kernel_regime(
-    model: Any, inputs: Tensor, targets: Tensor, *, width: int = 128, steps: int = 30, seeds: int = 2, n: int = 24
+    model: Any, inputs: Tensor, targets: Tensor, *, width: int = 64, steps: int = 20, seeds: int = 2, n: int = 16
 ) -> Regime:
     """Measure spread and change of the tangent kernel on ``n`` samples, training on the samples given."""
     x, y = inputs[: 2 * n].float(), targets[: 2 * n, :1].float()
@@ -80,5 +80,5 @@ def kernel_regime(
                     p -= rate * g
         losses.append(float(loss.detach()))
     end = _ntk(trained, probe)
-    change = float(np.linalg.norm(end - start) / max(np.linalg.norm(start), 1e-300))
+    change = float(np.linalg.norm(end - start)) / max(float(np.linalg.norm(start)), 1e-300)
     return Regime(width or None, spread, change, steps, losses[-1] / max(losses[0], 1e-300))

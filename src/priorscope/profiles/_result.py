@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from priorscope.probes import Forecast, SamplesNeeded, Spectrum
+from priorscope.probes._blind_spots import BlindSpots
 
 from ._candidates import Candidate
 from ._regime import Regime
@@ -22,14 +23,22 @@ __all__ = ["CandidateProfile", "Profile"]
 
 @dataclass(frozen=True)
 class CandidateProfile:
-    """All that was measured of one candidate; ``reasons`` are the words of the verdict."""
+    """All that was measured of one candidate; ``reasons`` are the words of the verdict.
+
+    Example:
+        >>> import priorscope as ps, torch
+        >>> x = torch.randn(80, 3, generator=torch.Generator().manual_seed(0))
+        >>> rep = ps.profile(ps.data.from_arrays(x, x[:, 0] * x[:, 1]), deep=False)
+        >>> rep.candidates[0].seconds > 0
+        True
+    """
 
     candidate: Candidate
     forecast: Forecast = field(repr=False)
     spectrum: Spectrum = field(repr=False)
     needed: SamplesNeeded
     symmetries: dict[str, str]
-    blind: tuple[tuple[str, float], ...]
+    blind: BlindSpots | None
     regime: Regime | None
     seconds: float
     megabytes: float
@@ -61,7 +70,7 @@ class Profile:
     Example:
         >>> import priorscope as ps, torch
         >>> x = torch.randn(80, 3, generator=torch.Generator().manual_seed(0))
-        >>> rep = ps.profile(ps.data.from_arrays(x, x[:, 0] * x[:, 1]), regime=False)
+        >>> rep = ps.profile(ps.data.from_arrays(x, x[:, 0] * x[:, 1]), deep=False)
         >>> rep.best.name.startswith("fcn"), len(rep.table()) == len(rep.candidates)
         (True, True)
     """
@@ -78,7 +87,6 @@ class Profile:
     warnings: tuple[str, ...]
     seconds: float
     cpu_seconds: float
-    pictures: tuple[tuple[str, bytes], ...] = field(default=(), repr=False)
 
     @property
     def best(self) -> CandidateProfile:

@@ -32,7 +32,7 @@ class DataSymmetry:
 
     @property
     def verdict(self) -> str:
-        """"yes" where moved neighbours agree nearly as often as unmoved ones, "no" where they fall to half or less."""
+        """ "yes" where moved neighbours agree nearly as often as unmoved ones, "no" where they fall to half or less."""
         kept = (self.agreement - self.chance) / max(self.baseline - self.chance, 1e-9)
         if self.baseline - self.chance < 0.05:
             return "cannot tell"

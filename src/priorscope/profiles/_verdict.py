@@ -44,9 +44,7 @@ def _reasons(c: CandidateProfile, best: CandidateProfile, horizon: int, found: A
     return verdict, reasons
 
 
-def rank(
-    candidates: list[CandidateProfile], horizon: int, found: list[DataSymmetry]
-) -> tuple[CandidateProfile, ...]:
+def rank(candidates: list[CandidateProfile], horizon: int, found: list[DataSymmetry]) -> tuple[CandidateProfile, ...]:
     """Order by forecast error at the horizon and put each verdict in words."""
     order = sorted(candidates, key=lambda c: c.forecast.at(horizon).value)
     ranked = []

@@ -152,8 +152,11 @@ def page(
     warnings: Sequence[str] = (),
     sections: Sequence[Section] = (),
     footer: str = "",
+    live: str | None = None,
 ) -> str:
     """A whole HTML document: verdict first, then warnings, then the sections; nothing in it needs a network.
+
+    ``live`` is a script of a served page, which may ask its own server (and nobody else) for news.
 
     Example:
         >>> "&lt;script&gt;" in page("<script>", verdict=["it fits"])
@@ -173,9 +176,12 @@ def page(
             f'<script type="application/json" id="charts">{inert_json(charts)}</script>'
             f'<script type="module">{drawing_library()}</script><script type="module">{_own("draw.js")}</script>'
         )
+    if live:
+        scripts += f'<script type="module">{live}</script>'
+    reach = "'none'" if live is None else "'self'"
     policy = (
         "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:; "
-        "connect-src 'none'; form-action 'none'; base-uri 'none'"
+        f"connect-src {reach}; form-action {reach}; base-uri 'none'"
     )
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
