@@ -18,6 +18,10 @@ REGISTRY: dict[str, str] = {
     "symmetry-width": "priorscope.papers._symmetry_width",
     "dide": "priorscope.papers._dide",
     "rotated-sota": "priorscope.papers._rotated_sota",
+    "geometry-theory": "priorscope.papers._geometry_theory",
+    "circles": "priorscope.papers._circles",
+    "directions": "priorscope.papers._directions",
+    "simplicity": "priorscope.papers._simplicity",
 }
 """Every paper by its name; the module is imported on first use.
 

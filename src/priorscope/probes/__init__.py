@@ -18,6 +18,8 @@ from ._learnability import Learnability, effective_regularisation, learnability
 from ._learning_curve import LearningCurve, learning_curve
 from ._ntk_operator import NTKOperator, ntk_operator
 from ._nystrom import Nystrom, nystrom
+from ._remove_features import FeatureRemoval, remove_features
+from ._sample_scores import SampleScores, prune, sample_scores
 from ._spectral_bias import Plan, SpectralBias, plan, spectral_bias
 from ._spectrum import Spectrum, spectrum
 from ._sphere_spectrum import (
@@ -33,6 +35,11 @@ from ._symmetry import Coupling, Symmetry, TwoSample, couple, energy_test, symme
 
 __all__ = [
     "AverageGeometry",
+    "FeatureRemoval",
+    "SampleScores",
+    "prune",
+    "remove_features",
+    "sample_scores",
     "GeometryEvolution",
     "geometry_evolution",
     "matrix_correlation",

@@ -1,0 +1,122 @@
+"""Test accuracy against the rank of the one direction that tells the class."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from priorscope.lab import Claim, Paper, Verdict
+
+__all__ = ["PAPER"]
+
+SOURCE = "Geometric inductive biases of deep networks: the role of data and architecture"
+KINDS = ("linear", "quadratic", "sinusoidal")
+
+
+def grid(scale: str) -> list[dict[str, Any]]:
+    """Models × label kinds × repeats; each run trains one network a rank."""
+    n, epochs, repeats = {"tiny": (100, 2, 1), "small": (1500, 40, 5), "paper": (10_000, 100, 5)}[scale]
+    names = ("mlp",) if scale == "tiny" else ("mlp", "lenet", "resnet")
+    models, step = {"tiny": (20, 32), "small": (500, 7), "paper": (10_000, 1)}[scale]
+    sizes = {"n_train": n, "epochs": epochs, "n_models": models, "step": step}
+    return [{"model": m, "kind": k, **sizes, "seed": s} for m in names for k in KINDS for s in range(repeats)]
+
+
+def run(point: dict[str, Any]) -> dict[str, Any]:
+    """Test accuracies at ranks 0, step, 2·step, … of the eigenvectors of G."""
+    from priorscope.data import directional
+
+    from ._geometry_models import accuracies, geometry, train
+
+    modes = geometry(point["model"], point["n_models"]).modes
+    ranks = list(range(0, modes.shape[1], point["step"]))
+    options = {"seed": point["seed"], "input_shape": (1, 8, 8)}
+    sets = [directional(modes[:, k], point["kind"], point["n_train"], 1000, **options) for k in ranks]
+    template, params = train(point["model"], sets, seed=point["seed"], epochs=point["epochs"], learning_rate=0.05)
+    test = accuracies(template, params, sets)
+    fit = accuracies(template, params, sets, which="train")
+    return {"ranks": np.array(ranks), "accuracy": np.array(test), "train_accuracy": np.array(fit)}
+
+
+def curves(table: pd.DataFrame) -> pd.DataFrame:
+    """One row a model, kind, repeat and rank."""
+    rows = [
+        {"model": r["model"], "kind": r["kind"], "seed": r["seed"], "rank": int(k), "accuracy": float(a)}
+        for r in table.to_dict("records")
+        for k, a in zip(r["ranks"], r["accuracy"])
+    ]
+    return pd.DataFrame(rows)
+
+
+def _half_rank(group: pd.DataFrame) -> float:
+    """First rank at which the mean accuracy has lost half of what it had above chance at rank 0."""
+    mean = group.groupby("rank")["accuracy"].mean()
+    level = 0.5 + (float(mean.iloc[0]) - 0.5) / 2
+    below = mean.index[mean < level]
+    return float(below[0]) if len(below) else float(mean.index[-1] + 1)
+
+
+def _rank_correlation(rows: pd.DataFrame) -> tuple[float, float]:
+    """Spearman's rho of accuracy and rank with its p; (0, 1) for a constant."""
+    from scipy.stats import spearmanr
+
+    if rows["accuracy"].nunique() == 1:
+        return 0.0, 1.0
+    result = spearmanr(rows["rank"], rows["accuracy"])
+    return float(result.statistic), float(result.pvalue)
+
+
+def _judge(table: pd.DataFrame) -> Verdict:
+    long = curves(table)
+    if not {"mlp", "lenet", "resnet"} <= set(long["model"]):
+        return Verdict("not run", note="this scale has not all models")
+    words, falls, faster = [], [], []
+    for model in ("lenet", "resnet", "mlp"):
+        half = {}
+        for kind in KINDS:
+            rows = long[(long["model"] == model) & (long["kind"] == kind)]
+            rho, p = _rank_correlation(rows)
+            half[kind] = _half_rank(rows)
+            spread = rows.groupby("rank")["accuracy"].mean()
+            words.append(f"{model} {kind}: ρ = {rho:.2f} (p = {p:.1g}), half at rank {half[kind]:.0f}")
+            if model == "mlp":
+                flat = float(spread.max() - spread.min()) < 0.1 or p > 0.01
+                falls.append(flat)
+            else:
+                falls.append(bool(rho < 0 and p < 0.01))
+        if model != "mlp":
+            faster.append(half["quadratic"] < half["linear"] and half["sinusoidal"] < half["linear"])
+    rhos = [_rank_correlation(g)[0] for (m, _), g in long.groupby(["model", "kind"]) if m != "mlp"]
+    verdict = "holds" if all(falls) and all(faster) else "fails"
+    note = (
+        "; ".join(words)
+        + f". Falls and flat as claimed: {sum(falls)} of {len(falls)}; faster for the nonlinear labels: "
+    )
+    note += f"{sum(faster)} of {len(faster)} models. Reduced: 1×8×8 inputs, small networks"
+    return Verdict(verdict, float(np.mean(rhos)), float(np.min(rhos)), float(np.max(rhos)), note)
+
+
+def chart(table: pd.DataFrame) -> Any:
+    """Accuracy against rank, a panel a model."""
+    import altair as alt
+
+    lines = alt.Chart(curves(table), title="One direction tells the class").mark_line(point=True)
+    axis = alt.Y("mean(accuracy):Q", title="test accuracy").scale(domain=[0.4, 1])
+    x = alt.X("rank:Q", title="rank of the direction among eigenvectors of G")
+    return lines.encode(x=x, y=axis, color="kind:N", column="model:N").properties(width=220, height=220)
+
+
+CLAIMS = (
+    Claim(
+        "S4.9",
+        f"{SOURCE}, Figs. 4 and 10",
+        "test accuracy falls with the eigen-index of u, faster for quadratic and sinusoidal labels; flat for the dense net",
+        "rank correlation < 0, p < 0.01",
+        None,
+        _judge,
+    ),
+)
+
+PAPER = Paper("directions", "Learning a direction of the input space", SOURCE, 1, grid, run, CLAIMS, chart)

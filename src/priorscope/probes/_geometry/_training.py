@@ -1,0 +1,84 @@
+"""Training many networks of one shape at once, each on its own data where wanted: SGD with momentum, logistic loss."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call, grad_and_value, vmap
+
+from ._draws import Stacked
+
+__all__: list[str] = []
+
+
+def train_stacked(
+    template: nn.Module,
+    stacked: Stacked,
+    x: Tensor,
+    y: Tensor,
+    *,
+    epochs: int,
+    learning_rate: float = 0.1,
+    momentum: float = 0.9,
+    batch: int = 128,
+    seed: int = 0,
+    watch: Callable[[int, Stacked, float], None] | None = None,
+) -> Stacked:
+    """The trained parameters of K networks.
+
+    ``x`` is (K, n, *shape), one data set a network; ``y`` is (K, n) with targets ±1 for the logistic loss, or whole numbers
+    for cross-entropy. Batches are shared by number, not by content. ``watch(epoch, params, loss)`` is called before
+    training (epoch 0) and after every epoch. Gradients are clipped to norm 5 a network, so that no step runs away.
+    """
+    classes = not y.is_floating_point()
+
+    def loss(params: Stacked, xb: Tensor, yb: Tensor) -> Tensor:
+        out = functional_call(template, params, (xb,))
+        if classes:
+            return nn.functional.cross_entropy(out, yb)
+        return nn.functional.softplus(-yb * out[:, 0]).mean()
+
+    step = vmap(grad_and_value(loss))
+    params = {k: v.clone() for k, v in stacked.items()}
+    speed = {k: torch.zeros_like(v) for k, v in params.items()}
+    generator = torch.Generator().manual_seed(seed)
+    n = x.shape[1]
+    if watch:
+        watch(0, params, float("nan"))
+    for epoch in range(1, epochs + 1):
+        order = torch.randperm(n, generator=generator)
+        total = 0.0
+        for rows in order.split(batch):
+            gradients, value = step(params, x[:, rows], y[:, rows])
+            square = sum(g.flatten(1).square().sum(1) for g in gradients.values())
+            scale = (5 / torch.as_tensor(square).sqrt().clamp(min=1e-12)).clamp(max=1.0)  # (K,)
+            for k, g in gradients.items():
+                speed[k].mul_(momentum).add_(g * scale.reshape(-1, *(1,) * (g.ndim - 1)))
+                params[k] = params[k] - learning_rate * speed[k]
+            total += float(value.mean()) * len(rows) / n
+        if watch:
+            watch(epoch, params, total)
+    return params
+
+
+def accuracy(template: nn.Module, params: Stacked, x: Tensor, y: Tensor) -> Tensor:
+    """Share of right answers of each network (K,), in blocks of 500 inputs; ``x`` and ``y`` as for training."""
+    right = torch.zeros(len(x))
+    with torch.no_grad():
+        for rows in torch.arange(x.shape[1]).split(500):
+            out = vmap(lambda p, z: functional_call(template, p, (z,)))(params, x[:, rows])
+            guess = out.argmax(-1) if not y.is_floating_point() else out[..., 0].sign()
+            right += (guess == y[:, rows]).float().sum(1)
+    return right / x.shape[1]
+
+
+def geometry_of(template: nn.Module, params: Stacked, probes: Tensor) -> Tensor:
+    """Mean of ∇f∇fᵀ over the given networks and probes (P, *shape), one output."""
+
+    def gradient(p: Stacked) -> Tensor:
+        return torch.func.grad(lambda z: functional_call(template, p, (z,)).sum())(probes)
+
+    rows = vmap(gradient)(params).reshape(-1, probes[0].numel()).double()
+    return rows.mT @ rows / len(rows)

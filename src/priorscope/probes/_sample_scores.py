@@ -1,0 +1,95 @@
+"""Scores of training samples by the average geometry, and pruning by them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+import torch
+from torch import Tensor
+
+from priorscope.data import Dataset
+
+from ._geometry import AverageGeometry, average_geometry
+
+__all__ = ["SampleScores", "prune", "sample_scores"]
+
+
+@dataclass(frozen=True)
+class SampleScores:
+    """Score (x/‖x‖)ᵀ G (x/‖x‖) of each training sample; a low score is a sample the model hardly sees.
+
+    Example:
+        >>> scores = SampleScores(torch.tensor([0.5, 2.0, 1.0]), "tiny")
+        >>> scores.order().tolist()
+        [0, 2, 1]
+    """
+
+    scores: Tensor
+    name: str
+    labels: Tensor | None = None
+
+    def order(self) -> Tensor:
+        """Row numbers, lowest score first."""
+        return self.scores.argsort()
+
+    def table(self) -> pd.DataFrame:
+        """One row a training sample: its number, score and label."""
+        labels = None if self.labels is None else self.labels.tolist()
+        return pd.DataFrame({"sample": range(len(self.scores)), "score": self.scores.tolist(), "label": labels})
+
+    def chart(self) -> Any:
+        """Histogram of the scores, by label where there are labels."""
+        import altair as alt
+
+        encoding: dict[str, Any] = {"x": alt.X("score:Q").bin(maxbins=40), "y": alt.Y("count()", title="samples")}
+        if self.labels is not None:
+            encoding["color"] = alt.Color("label:N")
+        base = alt.Chart(self.table().head(5000), title=f"Scores of {self.name}").mark_bar().encode(**encoding)
+        return base.properties(width=420, height=240)
+
+
+def sample_scores(
+    data: Dataset,
+    model: Any,
+    *,
+    geometry: AverageGeometry | None = None,
+    n_models: int = 500,
+    seed: int = 0,
+    **network: Any,
+) -> SampleScores:
+    r"""Score every training sample by :math:`(x/\|x\|)^T G\,(x/\|x\|)`, with G the average geometry of ``model``.
+
+    G is measured with Gaussian probes unless ``geometry`` is given. Source: geometric invariance hypothesis paper, Sec. 5.
+
+    Example:
+        >>> import priorscope as ps
+        >>> data = ps.data.digits("parity").subset(50)
+        >>> len(sample_scores(data, ps.models.gap(depth=1), n_models=20, width=8).scores)
+        50
+    """
+    G = geometry or average_geometry(model, data.input_shape, n_models=n_models, seed=seed, **network)
+    return SampleScores(G.score(data.inputs), data.name, data.train_labels)
+
+
+def prune(data: Dataset, fraction: float, scores: SampleScores | Tensor | None = None, *, seed: int = 0) -> Dataset:
+    """The data set without the ``fraction`` of its training samples of lowest score; random ones when ``scores`` is None.
+
+    Example:
+        >>> import priorscope as ps
+        >>> data = ps.data.digits("parity").subset(50)
+        >>> len(prune(data, 0.2, scores=data.inputs.flatten(1).norm(dim=1)).train)
+        40
+    """
+    n = len(data.train)
+    if not 0 <= fraction < 1 or n - round(n * fraction) < 2:
+        raise ValueError(f"prune needs 0 <= fraction < 1 and must leave 2 samples of {n}; got fraction = {fraction}.")
+    if scores is None:
+        order = torch.randperm(n, generator=torch.Generator().manual_seed(seed))
+    else:
+        values = scores.scores if isinstance(scores, SampleScores) else scores
+        if values.shape != (n,):
+            raise ValueError(f"prune needs one score a training sample ({n}); got shape {tuple(values.shape)}.")
+        order = values.argsort()
+    return data.take(order[round(n * fraction) :].sort().values)

@@ -1,0 +1,59 @@
+"""Scores, pruning and feature removal against hand-made geometries."""
+
+import pytest
+import torch
+
+from priorscope.data import Dataset, Split
+from priorscope.probes import AverageGeometry, prune, remove_features, sample_scores
+
+
+def data(n: int = 200) -> Dataset:
+    x = torch.randn(n, 4, generator=torch.Generator().manual_seed(0)) * torch.tensor([1.0, 2.0, 3.0, 4.0])
+    return Dataset(Split(x, x[:, 0]), Split(x[:50], x[:50, 0]), "made-up")
+
+
+def geometry(*diagonal: float) -> AverageGeometry:
+    return AverageGeometry(torch.diag(torch.tensor(diagonal)), torch.zeros(4, 4), (4,), 1)
+
+
+def test_scores_are_the_rayleigh_quotient_and_pruning_drops_the_lowest():
+    d = data()
+    scores = sample_scores(d, None, geometry=geometry(1.0, 0, 0, 0))
+    expected = d.inputs[:, 0] ** 2 / (d.inputs**2).sum(1)
+    torch.testing.assert_close(scores.scores.float(), expected)
+    kept = prune(d, 0.75, scores)
+    assert len(kept.train) == 50
+    threshold = expected.sort().values[150]
+    assert torch.equal(kept.inputs, d.inputs[expected >= threshold])
+    assert len(prune(d, 0.5).train) == 100
+    assert not torch.equal(prune(d, 0.5, seed=1).inputs, prune(d, 0.5, seed=2).inputs)
+    assert scores.chart().to_dict()["$schema"]
+    assert scores.table()["score"].idxmin() == int(scores.order()[0])
+
+
+def test_removed_features_are_those_with_least_geometry_per_variance():
+    d = data(4000)
+    # G/S along the axes is about 8, 1, 1/9 and 1/2: the third axis goes first, then the fourth
+    cut = remove_features(d, 2, geometry=geometry(8.0, 4.0, 1.0, 8.0))
+    subspace = cut.removed[:, [2, 3]].double()
+    torch.testing.assert_close(subspace @ subspace.mT, torch.eye(2, dtype=torch.float64), atol=0.01, rtol=0)
+    one = remove_features(d, 1, geometry=geometry(8.0, 4.0, 1.0, 8.0))
+    assert one.removed[0].abs().argmax() == 2
+    assert float((cut.data.inputs.double() @ cut.removed.mT).abs().max()) < 1e-4
+    assert one.control_variance_removed >= one.variance_removed
+    gram = cut.removed_at_random @ cut.removed_at_random.mT
+    torch.testing.assert_close(gram, torch.eye(len(gram), dtype=torch.float64))
+    assert cut.table()["variance"].iloc[0] == pytest.approx(25 / 30, abs=0.05)
+    assert cut.chart().to_dict()["$schema"]
+
+
+def test_bad_input():
+    d = data()
+    with pytest.raises(ValueError, match="must leave 2 samples"):
+        prune(d, 1.0)
+    with pytest.raises(ValueError, match=r"one score a training sample \(200\)"):
+        prune(d, 0.5, torch.zeros(3))
+    with pytest.raises(ValueError, match="1 <= k < 4"):
+        remove_features(d, 4, geometry=geometry(1.0, 1, 1, 1))
+    with pytest.raises(ValueError, match="a model or a geometry"):
+        remove_features(d, 1)
