@@ -14,7 +14,7 @@ from ._build import Build
 from ._ensemble import Ensemble
 from ._kernel import Kernel, check_kinds
 from ._layer import Layer, Shape
-from ._reference import reference_diagonal, reference_kernel
+from ._reference import reference_diagonal
 from ._sequential import Sequential
 
 __all__ = ["Architecture"]
@@ -84,12 +84,8 @@ class Architecture:
             (2.0, 4.0)
         """
         kinds = check_kinds(kinds)
-        try:
-            from ._engine import compute_kernel
-        except ModuleNotFoundError:
-            if dtype is not None:
-                x1, x2 = x1.to(dtype), None if x2 is None else x2.to(dtype)
-            return reference_kernel(self, x1, x2, kinds)
+        from ._engine import compute_kernel
+
         return compute_kernel(
             self,
             x1,
@@ -115,7 +111,13 @@ class Architecture:
         return reference_diagonal(self, x, check_kinds(kinds))
 
     def estimate(self, n1: int, n2: int | None, input_shape: Shape, **options: Any) -> Any:
-        """Time and memory that ``kernel`` will take, before it is started."""
+        """Time and memory that ``kernel`` will take, before it is started.
+
+        Example:
+            >>> import priorscope as ps
+            >>> ps.models.gap(depth=2).estimate(100, None, (3, 8, 8)).seconds > 0
+            True
+        """
         from ._estimate import estimate
 
         return estimate(self, n1, n2, input_shape, **options)
