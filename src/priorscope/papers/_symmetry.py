@@ -33,7 +33,7 @@ ROTATIONS = ("O(c)⊗I", "O(c)^d", "O(cd)")
 SYSTEMS = ("fcn", "lcn", "vec", "gap", "lap")
 SIZES: dict[str, dict[str, Any]] = {
     "tiny": {"data": "local", "size": 4, "n": 16, "n_test": 32, "width": 4, "steps": 10},
-    "small": {"data": "cifar10", "size": 8, "n": 256, "n_test": 1000, "width": 24, "steps": 200},
+    "small": {"data": "cifar10", "size": 8, "n": 256, "n_test": 1000, "width": 24, "steps": 300},
     "paper": {"data": "cifar10", "size": 32, "n": 50000, "n_test": 10000, "width": 512, "steps": 40000},
 }
 
@@ -93,7 +93,7 @@ def run(point: dict[str, Any]) -> dict[str, Any]:
         point["system"],
         point["variant"],
         dataset.transformed(g),
-        width=point["width"],
+        width=point["width"] // 2 if point["system"] == "lcn" else point["width"],  # its filters are d times as many
         steps=point["steps"],
         seed=point["seed"],
     )
