@@ -22,6 +22,9 @@ REGISTRY: dict[str, str] = {
     "circles": "priorscope.papers._circles",
     "directions": "priorscope.papers._directions",
     "simplicity": "priorscope.papers._simplicity",
+    "geometry-training": "priorscope.papers._geometry_training",
+    "feature-removal": "priorscope.papers._feature_removal",
+    "pruning": "priorscope.papers._pruning",
 }
 """Every paper by its name; the module is imported on first use.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -41,33 +42,52 @@ class ConvNet(torch.nn.Module):
         return self.readout(h.flatten(1))
 
 
-def build(name: str, outputs: int = 1, channels: int = 1, size: int = 8) -> Any:
-    """The module of a name: mlp (2 × 64), lenet (small), resnet (small)."""
+def build(name: str, outputs: int = 1, channels: int = 1, size: int = 8, width: int = 16) -> Any:
+    """The module of a name: mlp (two layers of 4 · width), lenet (small), resnet (small)."""
     if name == "mlp":
         nn = torch.nn
-        layers = [nn.Flatten(), nn.Linear(channels * size**2, 64), nn.GELU(), nn.Linear(64, 64), nn.GELU()]
-        return nn.Sequential(*layers, nn.Linear(64, outputs))
+        units = 4 * width
+        layers = [nn.Flatten(), nn.Linear(channels * size**2, units), nn.GELU(), nn.Linear(units, units), nn.GELU()]
+        return nn.Sequential(*layers, nn.Linear(units, outputs))
     if name not in ("lenet", "resnet"):
         raise ValueError(f"models here are mlp, lenet and resnet; got {name!r}.")
-    return ConvNet(name == "resnet", outputs, channels, size=size)
+    return ConvNet(name == "resnet", outputs, channels, width, size)
 
 
-def geometry(name: str, n_models: int, channels: int = 1, size: int = 8) -> AverageGeometry:
+def geometry(name: str, n_models: int, channels: int = 1, size: int = 8, width: int = 16) -> AverageGeometry:
     """G of the model with weak probes, the least noisy for GELU."""
     shape = (channels, size, size)
-    return average_geometry(
-        build(name, 1, channels, size), shape, n_models=n_models, n_probes=4, probe_std=1e-3, seed=7
-    )
+    module = build(name, 1, channels, size, width)
+    return average_geometry(module, shape, n_models=n_models, n_probes=4, probe_std=1e-3, seed=7)
+
+
+def images(kind: str, n: int, seed: int) -> Dataset:
+    """Two-class images (1, 8, 8), standardised, with half as many test images: cifar2 (grey) or digits by parity."""
+    if kind == "cifar2":
+        from priorscope.data import cifar2
+
+        return cifar2(n // 2, n // 4, size=8, channels=1, seed=seed).standardised()
+    from priorscope.data import digits
+
+    return digits("parity").subset(n, seed=seed, n_test=min(n // 2, 350)).standardised()
 
 
 def train(
-    name: str, sets: list[Dataset], *, seed: int, outputs: int = 1, **options: Any
+    name: str,
+    sets: list[Dataset],
+    *,
+    seed: int,
+    outputs: int = 1,
+    width: int = 16,
+    watch: Callable[[Any, dict[str, Tensor]], None] | None = None,
+    **options: Any,
 ) -> tuple[Any, dict[str, Tensor]]:
     """One network a data set (all of one size), trained together; the template and the trained parameters."""
     shape = sets[0].input_shape
-    draws = Draws(build(name, outputs, shape[0], shape[1]), shape, seed)
+    draws = Draws(build(name, outputs, shape[0], shape[1], width), shape, seed)
     x, y = _stack(sets, "train", outputs)
-    return draws.template, train_stacked(draws.template, draws(len(sets)), x, y, seed=seed, **options)
+    call = None if watch is None else (lambda epoch, params, loss: watch(draws.template, params))
+    return draws.template, train_stacked(draws.template, draws(len(sets)), x, y, seed=seed, watch=call, **options)
 
 
 def accuracies(

@@ -1,0 +1,57 @@
+"""Training, feature removal and pruning: tiny runs, and judges on made-up tables."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from priorscope.papers import _feature_removal, _geometry_training, _pruning
+
+
+@pytest.mark.parametrize("module", [_feature_removal, _pruning, _geometry_training])
+def test_tiny_scale_runs_and_draws(module):
+    paper = module.PAPER
+    table = pd.DataFrame([{**p, **paper.run(p)} for p in paper.points("tiny")])
+    verdicts = {claim.judge(table).verdict for claim in paper.claims}
+    assert verdicts <= {"not run", "holds", "not shown", "fails"}
+    assert paper.chart(table).to_dict()["$schema"]
+    assert len(paper.points("small")) >= 30
+
+
+def test_removal_and_pruning_judges():
+    def removal(gap):
+        return pd.DataFrame(
+            [{"model": "lenet", "removed": 8, "geometry": 0.7 + gap + 0.001 * s, "random": 0.7} for s in range(5)]
+        )
+
+    judge = _feature_removal.PAPER.claims[0].judge
+    assert [judge(removal(g)).verdict for g in (0.02, -0.02)] == ["holds", "fails"]
+
+    def pruned(gap):
+        rows = [{"data": "cifar10", "fraction": 0.5, "score": 0.5 + gap + 0.001 * s, "random": 0.5} for s in range(5)]
+        return pd.DataFrame(rows)
+
+    judge = _pruning.PAPER.claims[0].judge
+    assert [judge(pruned(g)).verdict for g in (0.02, -0.02)] == ["holds", "fails"]
+    assert judge(pruned(0.02)).measured == pytest.approx(2.2)
+
+
+def test_training_judges():
+    def table(gap, above):
+        rows = []
+        for model in ("mlp", "lenet", "resnet"):
+            mine, more = (0.0, 0.0) if model == "mlp" else (gap, above)
+            base = {"model": model, "width": 16, "learning_rate": 0.1, "n_train": 1000}
+            for s in range(5):
+                gsg = np.linspace(0.2, 0.6, 21)
+                rows.append(
+                    {"part": "alignment", **base, "data": "cifar2", "seed": s, "corr_gsg": gsg, "corr_s": gsg - more}
+                )
+                for data, sign in (("G", 1), ("flip", 0)):
+                    fit = {"train_accuracy": 0.6 + sign * mine, "mean_velocity": 0.1 + sign * mine}
+                    rows.append({"part": "flip", **base, "data": data, "seed": s, **fit})
+                    rows.append({"part": "flip", **base, "width": 8, "data": data, "seed": s, **fit})
+        return pd.DataFrame(rows)
+
+    judges = [claim.judge for claim in _geometry_training.PAPER.claims]
+    assert [j(table(0.2, 0.1)).verdict for j in judges] == ["holds"] * 3
+    assert [j(table(-0.2, -0.1)).verdict for j in judges] == ["fails"] * 3
