@@ -24,6 +24,11 @@ __all__ = ["Interrupted", "SweepSummary", "code_version", "sweep"]
 
 _WINDOW = 512  # points handed to a foreign executor at a time: enough for a cluster, little to drop at Ctrl-C
 
+_DIED = (
+    "its worker process died: killed, out of memory, or unable to start (a script that sweeps at its top level needs "
+    "`if __name__ == '__main__':` around the sweep)"
+)
+
 
 class Interrupted(KeyboardInterrupt):
     """A sweep stopped by Ctrl-C. What was finished is stored; the message says how much.
@@ -180,7 +185,7 @@ def _run_locally(job: _Job, todo: list[Point], jobs: int | None, tell: Watcher) 
             if suspects:
                 lost = job.run(suspects[:1], pool, 1, tell, own=True)
                 suspects = suspects[1:] if not lost else [*lost, *suspects[1:]]
-                if lost and not job.may_retry(lost[0], "its worker process died (killed, or out of memory)"):
+                if lost and not job.may_retry(lost[0], _DIED):
                     suspects = suspects[1:]
                     tell(job.ran, job.failed)
             else:
