@@ -117,19 +117,19 @@ def start(store, n, nap, jobs, log):
 
 def kill_and_resume(toy, folder, kills, seed):
     """Kill a sweep at random moments, let it end, and compare with one that was left alone."""
-    n, nap = 120, 0.005
+    n, nap = 200, 0.005
     store, log = folder / "s.sqlite", folder / "log"
     moments = random.Random(seed)
     landed = 0
     for _ in range(kills):
         child = start(store, n, nap, 1, log)
-        time.sleep(moments.uniform(0, n * nap / kills))
+        time.sleep(moments.uniform(0, 0.6 * n * nap / kills))
         child.send_signal(signal.SIGKILL)
-        landed += child.wait(30) == -signal.SIGKILL
+        landed += child.wait(90) == -signal.SIGKILL
         child.stdout.close()
     child = start(store, n, nap, 1, log)
     assert child.stdout.read() == "done\n"
-    assert child.wait(30) == 0
+    assert child.wait(90) == 0
     child.stdout.close()
     assert landed >= kills - 1  # the kills hit running sweeps
     reference = Store(":memory:")
@@ -169,14 +169,14 @@ def alive(session):
 def test_workers_leave_with_their_client_and_the_sweep_goes_on_later(toy, tmp_path, blow):
     store, log = tmp_path / "s.sqlite", tmp_path / "log"
     child = start(store, 40, 0.05, 2, log)  # two processes
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 90
     while not (log.exists() and len(log.read_text().split()) > 6):  # workers are up and at work
         assert time.monotonic() < deadline
         time.sleep(0.01)
     os.killpg(child.pid, blow) if blow == signal.SIGINT else child.send_signal(blow)  # Ctrl-C reaches the whole group
     said = child.stdout.read()
     child.stdout.close()
-    code = child.wait(30)
+    code = child.wait(90)
     if blow == signal.SIGINT:
         assert code == 130
         assert "run the same command to go on" in said
