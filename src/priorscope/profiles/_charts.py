@@ -52,12 +52,13 @@ def curves(result: Profile) -> Any:
             color=colour,
             opacity=alt.condition(pick, alt.value(0.12), alt.value(0.0)),
         )
+        .add_params(pick)  # the legend belongs to the first layer, and only there can it be clicked
     )
     line = (
         alt.Chart(beyond)
         .mark_line()
         .encode(x=x, y=y, color=colour, opacity=shown, tooltip=["model", "n", "error", "low", "high"])
-        .add_params(pick, zoom)
+        .add_params(zoom)
     )
     dots = (
         alt.Chart(measured)

@@ -182,4 +182,4 @@ class Forecast:
         points = (
             alt.Chart(self.curve.table()).mark_point(filled=True, color="gray").encode(x=x, y=y, tooltip=["n", "error"])
         )
-        return (band + lines + points).properties(title=f"forecast from a pilot of {self.curve.pilot}")
+        return (lines + band + points).properties(title=f"forecast from a pilot of {self.curve.pilot}")

@@ -1,0 +1,112 @@
+"""Profiles of data whose best architecture is known, and of awkward data."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+import priorscope as ps
+from priorscope.profiles import Profile
+from priorscope.profiles._candidates import default_candidates, load_model, user_candidate
+from priorscope.profiles._prepare import prepare
+from priorscope.profiles._symmetry import data_symmetries, model_symmetries
+
+
+def test_translation_invariant_labels_want_pooling(small_profile: Profile) -> None:
+    assert small_profile.best.candidate.family == "gap"
+    table = small_profile.table()
+    assert table["rank"].tolist() == [1, 2, 3]
+    assert table.filter(like="forecast").iloc[:, 0].is_monotonic_increasing
+    gap, fcn = small_profile.best, next(c for c in small_profile.candidates if c.name == "fcn-1")
+    assert gap.symmetries["shift by 1"] == "invariant"
+    assert fcn.symmetries["shift by 1"] == "equivariant"
+    assert gap.blind is not None
+    assert fcn.blind is not None
+    assert fcn.regime is not None
+    assert 0 < fcn.regime.change < 1
+    assert all(c.seconds > 0 and c.megabytes > 0 for c in small_profile.candidates)
+
+
+def test_json_is_strict_and_whole(small_profile: Profile) -> None:
+    found = json.loads(small_profile.to_json())
+    assert [c["name"] for c in found["candidates"]] == [c.name for c in small_profile.candidates]
+    assert found["verdict"][0].startswith(small_profile.best.name)
+    assert {"data_symmetries", "warnings", "notes", "horizon"} <= set(found)
+
+
+def test_notebook_view_escapes(small_profile: Profile) -> None:
+    text = small_profile._repr_html_()
+    assert "<img" not in text
+    assert "&lt;img" in text
+
+
+def test_symmetry_of_the_data_is_seen_and_its_absence_too() -> None:
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(200, 2, 8, generator=generator)
+    x = x.cumsum(-1)
+    both = torch.cat([x, x.flip(-1)])
+    even = np.sign(both.mean((1, 2)).numpy())[:, None]  # the mean does not change when a signal is reversed
+    labels = (even[:, 0] > 0).astype(int)
+    found = {s.move: s for s in data_symmetries(both, even, labels)}
+    assert found["reversal"].verdict == "yes"
+    assert found["sign flip"].verdict == "no"
+
+
+def test_symmetry_of_kernels() -> None:
+    x = torch.randn(6, 1, 6, 6, generator=torch.Generator().manual_seed(0))
+    arch = ps.models.gap(1)
+    found = model_symmetries(lambda a, b: arch.kernel(a, b, kinds=("ntk",)).ntk, x)
+    assert found["shift by 1"] == "invariant"
+    assert found["mirror"] == "equivariant"
+    shuffle = torch.randperm(36, generator=torch.Generator().manual_seed(1))
+    odd = model_symmetries(lambda a, b: (a.flatten(1)[:, shuffle[:20]] @ b.flatten(1)[:, shuffle[:20]].T) ** 2, x)
+    assert odd["shift by 1"] == "no"
+
+
+def test_preparation_is_said() -> None:
+    x = torch.randn(50, 3, 28, 28, generator=torch.Generator().manual_seed(0))
+    ready = prepare(ps.data.from_arrays(x, x.mean((1, 2, 3))), 20)
+    assert ready.data.input_shape == (3, 14, 14)
+    assert ready.pilot == 20
+    text = " ".join(ready.notes)
+    for words in ("28×28 to 14×14", "standardised", "20 of 40"):
+        assert words in text
+    assert float(ready.data.targets.mean().abs()) < 1e-5
+    with pytest.raises(ValueError, match="at least 10 samples"):
+        prepare(ps.data.digits(), 3)
+
+
+def test_flat_features_leave_convolutions_out_and_signals_do_not() -> None:
+    names, notes = default_candidates((5,))
+    assert [c.family for c in names] == ["fcn", "fcn"]
+    assert "left out" in notes[0]
+    assert {c.family for c in default_candidates((2, 16))[0]} == {"fcn", "vec", "lap", "gap"}
+    assert "left out" in default_candidates((1, 2, 2))[1][0]
+
+
+def test_ten_samples_are_enough_to_answer_with_a_warning() -> None:
+    x = torch.randn(12, 3, generator=torch.Generator().manual_seed(0))
+    result = ps.profile(ps.data.from_arrays(x, x[:, 0], test_fraction=0.0), deep=False)
+    assert "only 12 samples" in " ".join(result.warnings)
+    with pytest.raises(ValueError, match="at least 10 samples"):
+        ps.profile(ps.data.from_arrays(x[:6], x[:6, 0], test_fraction=0.0), deep=False)
+
+
+def test_models_from_text_and_objects() -> None:
+    assert load_model("priorscope.models:gap", (1, 6, 6), 1).closed_form
+    assert user_candidate(lambda outputs: torch.nn.Linear(3, outputs), "mine", (3,), 2).name == "mine"
+    with pytest.raises(ValueError, match=r"package\.module:factory"):
+        load_model("nothing", (3,), 1)
+    with pytest.raises(ImportError, match="PYTHONPATH"):
+        load_model("no_such_package_here:factory", (3,), 1)
+    with pytest.raises(ValueError, match="has no"):
+        load_model("priorscope.models:nothing", (3,), 1)
+    with pytest.raises(TypeError, match="factory gave"):
+        user_candidate(lambda: 3, None, (3,), 1)
+    with pytest.raises(TypeError, match="Architecture, an nn.Module"):
+        user_candidate(3, None, (3,), 1)
+    with pytest.raises(ValueError, match="at least one candidate"):
+        ps.profile(ps.data.digits(), candidates=[])
