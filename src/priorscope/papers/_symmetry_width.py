@@ -100,6 +100,11 @@ def _loss_slope(descent: GradientDescent, targets: torch.Tensor) -> float:
     return float(gradient.flatten()[0])
 
 
+def _rank_correlation(x: pd.Series, y: pd.Series) -> float:
+    """Spearman's; zero where one side does not vary."""
+    return float(spearmanr(x, y).statistic) if x.nunique() > 1 and y.nunique() > 1 else 0.0
+
+
 def _judge_path(table: pd.DataFrame) -> Verdict:
     path = table[table.part == "path"]
     mean = path.groupby(["width", "time"])[["accuracy", "to_gap", "to_limit"]].mean().reset_index()
@@ -107,8 +112,7 @@ def _judge_path(table: pd.DataFrame) -> Verdict:
     signs, parts = [], []
     for column, sign in wanted.items():
         for axis, other in (("width", "time"), ("time", "width")):
-            rhos = [float(spearmanr(p[axis], p[column]).statistic) for _, p in mean.groupby(other)]
-            rho = float(np.nanmean(rhos))
+            rho = float(np.mean([_rank_correlation(p[axis], p[column]) for _, p in mean.groupby(other)]))
             signs.append(rho * sign)
             parts.append(f"{column} with {axis} {rho:+.2f}")
     note = "mean Spearman correlations: " + ", ".join(parts)
