@@ -14,6 +14,21 @@ from ._geometry import (
 )
 from ._geometry_evolution import GeometryEvolution, geometry_evolution
 from ._invariance_table import InvarianceTable, invariance_table
+from ._landscape import (
+    HessianOperators,
+    HessianSplit,
+    Landscape,
+    count_cusps,
+    count_weights,
+    effective_parameters,
+    hessian_operators,
+    hessian_split,
+    lanczos_density,
+    landscape,
+    plain_network,
+    random_patterns,
+    small_argument_exponent,
+)
 from ._learnability import Learnability, effective_regularisation, learnability
 from ._learning_curve import LearningCurve, learning_curve
 from ._ntk_operator import NTKOperator, ntk_operator
@@ -34,6 +49,19 @@ from ._sphere_spectrum import (
 from ._symmetry import Coupling, Symmetry, TwoSample, couple, energy_test, symmetry
 
 __all__ = [
+    "HessianOperators",
+    "HessianSplit",
+    "Landscape",
+    "count_cusps",
+    "count_weights",
+    "effective_parameters",
+    "hessian_operators",
+    "hessian_split",
+    "lanczos_density",
+    "landscape",
+    "plain_network",
+    "random_patterns",
+    "small_argument_exponent",
     "AverageGeometry",
     "FeatureRemoval",
     "SampleScores",
