@@ -71,7 +71,7 @@ def _top(table: pd.DataFrame) -> Verdict:
     note = (
         f"slope of log squared deviation against the rank of the eigenspace; deviations from the top at the last time "
         f"{', '.join(f'{v:.2g}' for v in means)}; at half the first decay time {', '.join(f'{v:.2g}' for v in first)} "
-        f"(slope {early.value:.2f})"
+        f"(slope {early.value:.2f}); summed over the top k they grow by construction"
     )
     verdict = "holds" if late.low > 0 else "fails" if late.high < 0 else "not shown"
     if verdict == "holds" and early.high < 0:
