@@ -71,8 +71,12 @@ class MatrixFile:
                     "Remove it or choose another name."
                 )
             return False
-        # a line cut off by the kill has no newline and does not count
-        lines = self.record.read_text().split("\n")[:-1]
+        # a line cut off by the kill has no newline: it does not count, and goes
+        text = self.record.read_text()
+        whole = text[: text.rfind("\n") + 1]
+        if whole != text:
+            self.record.write_text(whole)
+        lines = whole.splitlines()
         if not lines:
             return False
         old = json.loads(lines[0])
@@ -107,8 +111,6 @@ class MatrixFile:
 
     def _append(self, line: str) -> None:
         with open(self.record, "a") as record:
-            if record.tell() > 0 and not self.record.read_bytes().endswith(b"\n"):
-                record.write("\n")
             record.write(line + "\n")
             record.flush()
             os.fsync(record.fileno())

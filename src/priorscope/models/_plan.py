@@ -346,14 +346,17 @@ def schedule(stages: np.ndarray, everywhere: list[bool], wanted: list[bool] | No
             ends = {(0, 0)}
         else:
             win_y, win_x, step_y, step_x, height2, width2 = (int(v) for v in stage[13:19])
-            along_y, along_x = {}, {}
+            along_y: dict[int, set[int]] = {}
+            along_x: dict[int, set[int]] = {}
             for d, _ in shifts[n + 1]:
                 along_y.setdefault(d, reach(d, height2, step_y, win_y, height))
             for _, d in shifts[n + 1]:
                 along_x.setdefault(d, reach(d, width2, step_x, win_x, width))
             ends = {pair for dy, dx in shifts[n + 1] for pair in product(along_y[dy], along_x[dx])}
         shifts[n] = sorted((dy * sub_y, dx * sub_x) for dy, dx in ends)
-    spans, where, at, tile = [], [], 0, 0
+    spans: list[tuple[int, int]] = []
+    where: list[int] = []
+    at = tile = 0
     for n, stage in enumerate(stages):
         spans.append((at, at + len(shifts[n])))
         at += len(shifts[n])

@@ -1,0 +1,112 @@
+"""Writes tests/models/neural_tangents.json: kernels that neural-tangents 0.6.5 gives, for the tests to compare with.
+
+Run with the Python of an environment that has neural-tangents (jax 0.4.25): ``python benchmarks/record_neural_tangents.py``. Inputs are drawn
+by ``numpy.random.default_rng(seed).standard_normal``, images as (n, h, w, c) there and (n, c, h, w) here.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+sys.modules["neural_tangents.experimental"] = types.ModuleType("neural_tangents.experimental")
+
+import jax  # noqa: E402
+import numpy as np  # noqa: E402
+
+jax.config.update("jax_enable_x64", True)
+import neural_tangents  # noqa: E402
+from neural_tangents import stax  # noqa: E402
+
+TARGET = Path(__file__).parent.parent / "tests" / "models" / "neural_tangents.json"
+SHAPES = {"vector": (5,), "sequence": (6, 2), "image": (6, 5, 3), "even": (6, 6, 2)}
+
+
+def std(variance: float) -> float:
+    return variance**0.5
+
+
+def dense(w: float = 1.0, b: float = 0.0) -> Any:
+    return stax.Dense(1, std(w), std(b), parameterization="ntk")
+
+
+def conv(
+    size: int = 3, stride: int = 1, padding: str = "CIRCULAR", w: float = 1.0, b: float = 0.0, dims: int = 2
+) -> Any:
+    return stax.Conv(1, (size,) * dims, (stride,) * dims, padding, std(w), std(b), parameterization="ntk")
+
+
+def local(size: int = 3, padding: str = "CIRCULAR", w: float = 1.0, b: float = 0.0) -> Any:
+    return stax.ConvLocal(1, (size,) * 2, (1, 1), padding, std(w), std(b), parameterization="ntk")
+
+
+def pool(window: int, stride: int, layer: Any = stax.AvgPool) -> Any:
+    return layer((window,) * 2, (stride,) * 2, "VALID")
+
+
+def residual(*body: Any) -> Any:
+    return stax.serial(stax.FanOut(2), stax.parallel(stax.serial(*body), stax.Identity()), stax.FanInSum())
+
+
+def fcn(phi: Any) -> Any:
+    return stax.serial(dense(1.5, 0.1), phi, dense(1.5, 0.1), phi, dense(1.5, 0.1))
+
+
+flat, gap, relu = stax.Flatten(), stax.GlobalAvgPool(), stax.Relu()
+
+# name: (inputs, layers); tests/models/test_recorded.py has the same names with our layers
+CASES: dict[str, tuple[str, Any]] = {
+    "fcn-relu": ("vector", fcn(stax.Relu())),
+    "fcn-leaky": ("vector", fcn(stax.LeakyRelu(0.2))),
+    "fcn-ab": ("vector", fcn(stax.ABRelu(-0.4, 0.8))),
+    "fcn-abs": ("vector", fcn(stax.Abs())),
+    "fcn-erf": ("vector", fcn(stax.Erf())),
+    "fcn-gelu": ("vector", fcn(stax.Gelu())),
+    "fcn-sin": ("vector", fcn(stax.Sin(1.1, 0.7, 0.3))),
+    "fcn-cos": ("vector", fcn(stax.Cos(0.9, 1.2))),
+    "fcn-rbf": ("vector", fcn(stax.Rbf(0.4))),
+    "fcn-exp": ("vector", fcn(stax.Exp(0.8, 0.4))),
+    "fcn-layernorm": ("vector", stax.serial(dense(2.0, 0.1), stax.LayerNorm(), relu, dense(1.5), stax.LayerNorm(), relu, dense())),
+    "fcn-residual": ("vector", stax.serial(dense(2.0), residual(relu, dense(1.5, 0.1)), residual(stax.Erf(), dense()), relu, dense())),
+    "vec-circular": ("image", stax.serial(conv(w=2.0, b=0.1), relu, conv(w=2.0, b=0.1), relu, flat, dense(2.0))),
+    "vec-zeros": ("image", stax.serial(conv(padding="SAME", w=2.0), relu, conv(padding="SAME", w=2.0), relu, flat, dense(2.0))),
+    "vec-valid": ("image", stax.serial(conv(padding="VALID", w=2.0), relu, conv(2, 1, "VALID", b=0.2), relu, flat, dense())),
+    "lcn": ("image", stax.serial(local(w=2.0, b=0.1), relu, local(w=2.0), relu, flat, dense(2.0))),
+    "gap-circular": ("image", stax.serial(conv(w=2.0), relu, conv(w=2.0), relu, conv(w=2.0), relu, gap, dense(2.0))),
+    "gap-zeros": ("image", stax.serial(conv(padding="SAME", w=2.0, b=0.1), relu, conv(padding="SAME"), relu, gap, dense())),
+    "gap-valid": ("image", stax.serial(conv(padding="VALID", w=2.0), relu, conv(2, 1, "VALID", b=0.2), relu, gap, dense())),
+    "gap-stride": ("even", stax.serial(conv(1, 2, "VALID", w=2.0), relu, conv(2, 1, "VALID", b=0.2), relu, gap, dense())),
+    "vec-stride": ("even", stax.serial(conv(2, 2, "VALID", w=2.0), relu, conv(padding="SAME", b=0.2), relu, flat, dense())),
+    "lap": ("even", stax.serial(conv(w=2.0), relu, conv(w=2.0), relu, pool(2, 2), flat, dense(2.0))),
+    "sum-pool": ("even", stax.serial(conv(w=2.0), relu, pool(3, 1, stax.SumPool), conv(padding="SAME"), relu, gap, dense())),
+    "pool-middle": ("even", stax.serial(conv(w=2.0), relu, pool(2, 2), conv(w=1.5, b=0.1), relu, stax.GlobalSumPool(), dense())),
+    "resnet": ("even", stax.serial(conv(w=2.0), residual(relu, conv(w=1.5, b=0.1)), residual(relu, conv()), relu, gap, dense())),
+    "gap-erf-layernorm": ("image", stax.serial(conv(w=2.0), stax.LayerNorm(), stax.Erf(), conv(b=0.3), stax.Gelu(), gap, dense())),
+    "sequence": ("sequence", stax.serial(conv(w=2.0, dims=1), relu, conv(padding="SAME", b=0.1, dims=1), relu, gap, dense())),
+    "deep-head": ("image", stax.serial(conv(w=2.0), relu, gap, dense(1.5, 0.2), relu, dense(1.5, 0.2), relu, dense())),
+}  # fmt: skip
+
+
+def main() -> None:
+    record: dict[str, Any] = {
+        "versions": {"neural-tangents": neural_tangents.__version__, "jax": jax.__version__, "numpy": np.__version__},
+        "inputs": "numpy.random.default_rng(seed).standard_normal((n, *shape)), channels last",
+        "cases": {},
+    }
+    for seed, (name, (shape, (_, _, kernel))) in enumerate(CASES.items()):
+        rng = np.random.default_rng(seed)
+        x1, x2 = rng.standard_normal((2, *SHAPES[shape])), rng.standard_normal((1, *SHAPES[shape]))
+        case: dict[str, Any] = {"seed": seed, "shape": SHAPES[shape]}
+        for label, second in (("same", None), ("cross", x2)):
+            values = kernel(x1, second, ("nngp", "ntk"))
+            case[label] = {kind: np.asarray(getattr(values, kind)).tolist() for kind in ("nngp", "ntk")}
+        record["cases"][name] = case
+        print(name, case["same"]["ntk"][0])
+    TARGET.write_text(json.dumps(record, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,113 @@
+"""Kernels that neural-tangents gave, recorded once by benchmarks/record_neural_tangents.py."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from priorscope.models import (
+    RBF,
+    ABReLU,
+    Activation,
+    Architecture,
+    AvgPool,
+    Conv,
+    Cosine,
+    Dense,
+    Exponential,
+    Flatten,
+    GlobalAvgPool,
+    GlobalSumPool,
+    LayerNorm,
+    LeakyReLU,
+    LocallyConnected,
+    Residual,
+    Sequential,
+    Sine,
+    SumPool,
+)
+
+RECORD = json.loads((Path(__file__).parent / "neural_tangents.json").read_text())
+
+
+def fcn(phi):
+    return (Dense(1.5, 0.1), Activation(phi), Dense(1.5, 0.1), Activation(phi), Dense(1.5, 0.1))
+
+
+def conv(size=3, stride=1, padding="circular", w=1.0, b=0.0):
+    return Conv(size, stride, padding, w, b)
+
+
+def local(w=1.0, b=0.0):
+    return LocallyConnected(3, 1, "circular", w, b)
+
+
+def residual(*body):
+    return Residual(Sequential(body))
+
+
+relu, gap, flat, zeros, valid = Activation("relu"), GlobalAvgPool(), Flatten(), "zeros", "valid"
+erf, gelu, norm = Activation("erf"), Activation("gelu"), LayerNorm()
+
+CASES = {
+    "fcn-relu": fcn("relu"),
+    "fcn-leaky": fcn(LeakyReLU(0.2)),
+    "fcn-ab": fcn(ABReLU(-0.4, 0.8)),
+    "fcn-abs": fcn("abs"),
+    "fcn-erf": fcn("erf"),
+    "fcn-gelu": fcn("gelu"),
+    "fcn-sin": fcn(Sine(1.1, 0.7, 0.3)),
+    "fcn-cos": fcn(Cosine(0.9, 1.2)),
+    "fcn-rbf": fcn(RBF(0.4)),
+    "fcn-exp": fcn(Exponential(0.8, 0.4)),
+    "fcn-layernorm": (Dense(2.0, 0.1), norm, relu, Dense(1.5), norm, relu, Dense()),
+    "fcn-residual": (Dense(2.0), residual(relu, Dense(1.5, 0.1)), residual(erf, Dense()), relu, Dense()),
+    "vec-circular": (conv(w=2.0, b=0.1), relu, conv(w=2.0, b=0.1), relu, flat, Dense(2.0)),
+    "vec-zeros": (conv(padding=zeros, w=2.0), relu, conv(padding=zeros, w=2.0), relu, flat, Dense(2.0)),
+    "vec-valid": (conv(padding=valid, w=2.0), relu, conv(2, 1, valid, b=0.2), relu, flat, Dense()),
+    "lcn": (local(2.0, 0.1), relu, local(2.0), relu, flat, Dense(2.0)),
+    "gap-circular": (conv(w=2.0), relu, conv(w=2.0), relu, conv(w=2.0), relu, gap, Dense(2.0)),
+    "gap-zeros": (conv(padding=zeros, w=2.0, b=0.1), relu, conv(padding=zeros), relu, gap, Dense()),
+    "gap-valid": (conv(padding=valid, w=2.0), relu, conv(2, 1, valid, b=0.2), relu, gap, Dense()),
+    "gap-stride": (conv(1, 2, valid, w=2.0), relu, conv(2, 1, valid, b=0.2), relu, gap, Dense()),
+    "vec-stride": (conv(2, 2, valid, w=2.0), relu, conv(padding=zeros, b=0.2), relu, flat, Dense()),
+    "lap": (conv(w=2.0), relu, conv(w=2.0), relu, AvgPool(2), flat, Dense(2.0)),
+    "sum-pool": (conv(w=2.0), relu, SumPool(3, 1), conv(padding=zeros), relu, gap, Dense()),
+    "pool-middle": (conv(w=2.0), relu, AvgPool(2), conv(w=1.5, b=0.1), relu, GlobalSumPool(), Dense()),
+    "resnet": (conv(w=2.0), residual(relu, conv(w=1.5, b=0.1)), residual(relu, conv()), relu, gap, Dense()),
+    "gap-erf-layernorm": (conv(w=2.0), norm, erf, conv(b=0.3), gelu, gap, Dense()),
+    "sequence": (conv(w=2.0), relu, conv(padding=zeros, b=0.1), relu, gap, Dense()),
+    "deep-head": (conv(w=2.0), relu, gap, Dense(1.5, 0.2), relu, Dense(1.5, 0.2), relu, Dense()),
+}
+
+
+def inputs(case):
+    """The recorded draw, channels moved to the front."""
+    rng = np.random.default_rng(case["seed"])
+    return [torch.from_numpy(np.moveaxis(rng.standard_normal((n, *case["shape"])), -1, 1).copy()) for n in (2, 1)]
+
+
+def error(kernel, recorded):
+    values = {kind: torch.tensor(recorded[kind], dtype=torch.float64) for kind in ("nngp", "ntk")}
+    return max(float((getattr(kernel, k).double() - v).abs().max() / v.abs().max()) for k, v in values.items())
+
+
+@pytest.mark.parametrize("path", ["fused", "reference"])
+@pytest.mark.parametrize("name", CASES)
+def test_kernels_agree_with_the_recorded_ones(name, path):
+    case, arch = RECORD["cases"][name], Architecture(name, CASES[name])
+    x1, x2 = inputs(case)
+    for label, second in (("same", None), ("cross", x2)):
+        assert error(arch.kernel(x1, second, path=path), case[label]) < 1e-8
+        single = arch.kernel(x1.float(), None if second is None else second.float(), path=path)
+        assert error(single, case[label]) < 1e-4
+
+
+def test_every_recorded_case_is_compared_and_a_wrong_variance_is_seen():
+    assert set(CASES) == set(RECORD["cases"])
+    assert len(CASES) >= 24
+    case = RECORD["cases"]["fcn-relu"]
+    wrong = (Dense(1.5, 0.1), relu, Dense(1.5, 0.1001), relu, Dense(1.5, 0.1))
+    assert error(Architecture("wrong", wrong).kernel(inputs(case)[0]), case["same"]) > 1e-6
