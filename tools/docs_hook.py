@@ -32,8 +32,10 @@ CLAIMS = re.compile(r"<!-- claims(?:: ([\w-]+))? -->")
 
 def on_files(files: Any, config: Any) -> Any:
     """Reference pages, and navigation from the files there are: first pages by name, the rest, a section a folder."""
-    for place, text in api_pages.pages().items():
-        files.append(File.generated(config, place, content=text))
+    there = {file.src_uri for file in files.documentation_pages()}
+    for place, text in {**api_pages.pages(), **_paper_pages()}.items():
+        if place not in there:
+            files.append(File.generated(config, place, content=text))
     pages = sorted(file.src_uri for file in files.documentation_pages())
     top = [page for page in FIRST if page in pages]
     top += [page for page in pages if "/" not in page and page not in top]
@@ -44,6 +46,17 @@ def on_files(files: Any, config: Any) -> Any:
         nav.append({SECTIONS.get(folder, folder.capitalize()): inside})
     config["nav"] = nav
     return files
+
+
+def _paper_pages() -> dict[str, str]:
+    """A plain page for every paper, used where nobody has written one."""
+    from priorscope.papers import load_all
+
+    return {
+        f"papers/{paper.name}.md": f"# {paper.title}\n\n{paper.source}\n\n```bash\npriorscope reproduce {paper.name} "
+        f"--scale small\n```\n\n## Claims\n\n<!-- claims: {paper.name} -->\n"
+        for paper in load_all()
+    }
 
 
 def _section_order(folder: str) -> tuple[int, str]:
@@ -61,6 +74,9 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
             log.warning("%s asks for the claims of %r, which the ledger does not know", page.file.src_uri, name)
         return readme_claims.claims_markdown(lines)
 
+    place = page.file.src_uri
+    if place.startswith("papers/") and not CLAIMS.search(markdown):
+        markdown += f"\n\n## Claims\n\n<!-- claims: {Path(place).stem} -->\n"
     return CLAIMS.sub(table, markdown)
 
 
