@@ -23,6 +23,7 @@ COMMANDS: dict[str, str] = {
     "serve": "priorscope.cli._serve:serve",
     "kernel": "priorscope.cli._kernel:kernel",
     "data": "priorscope.cli._data:app",
+    "geometry": "priorscope.cli._geometry:geometry",
 }
 """Every command and where it lives, in the order of the help page. Command files import heavy things inside the function.
 

@@ -1,0 +1,88 @@
+"""``priorscope geometry``: the average geometry of a model at initialisation."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+NAMED = ("fcn", "lcn", "vec", "gap", "lap", "lenet", "vgg11", "resnet18", "vit", "mixer")
+
+
+def find_model(name: str) -> Any:
+    """A named architecture, or the factory ``pkg.mod:name`` (the current folder can be imported from)."""
+    if name in NAMED:
+        from priorscope import models
+
+        return getattr(models, name)()
+    if ":" not in name:
+        raise ValueError(f"no model {name!r}; name one of {', '.join(NAMED)}, or your own factory as pkg.mod:factory.")
+    module, attribute = name.split(":", 1)
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise ValueError(f"cannot import {attribute!r} from {module!r}: {error}.") from error
+
+
+def find_shape(text: str) -> tuple[int, ...]:
+    """1x32x32 as (1, 32, 32)."""
+    parts = text.lower().split("x")
+    if not all(p.isdigit() and int(p) > 0 for p in parts):
+        raise ValueError(f"a shape looks like 1x32x32 or 100; got {text!r}.")
+    return tuple(int(p) for p in parts)
+
+
+def geometry(
+    model: Annotated[str, typer.Option(help="gap, lenet, … or pkg.mod:factory (a function seed -> torch module)")],
+    shape: Annotated[str, typer.Option(help="input shape, such as 1x32x32")],
+    n_models: Annotated[int, typer.Option("--models", help="initialisations to average over")] = 1000,
+    probe_std: Annotated[float, typer.Option(help="standard deviation of the Gaussian probes")] = 1.0,
+    seed: Annotated[int, typer.Option(help="seed of every draw")] = 0,
+    chart: Annotated[Path | None, typer.Option(help="write pictures here (.html, .png, .svg, .pdf)")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
+) -> None:
+    """Which directions of the input a family of networks sees: spectrum, effective rank, pictures.
+
+    Example: priorscope geometry --model lenet --shape 1x16x16 --models 500
+    """
+    from priorscope.probes import average_geometry
+
+    try:
+        result = average_geometry(
+            find_model(model), find_shape(shape), n_models=n_models, probe_std=probe_std, seed=seed
+        )
+    except ValueError as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(2) from error
+    facts = {
+        "model": model,
+        "input_shape": list(result.input_shape),
+        "models": result.n_models,
+        "engine": result.engine,
+        "readout": result.readout,
+        "relative_error": result.relative_error,
+        "effective_rank": result.effective_rank,
+        "condition_number": result.condition_number if result.condition_number < 1e300 else None,
+        "eigenvalues": result.eigenvalues[:10].tolist(),
+        "notes": list(result.notes),
+        "seconds": round(result.seconds, 3),
+    }
+    if chart is not None:
+        picture: Any = result.chart() | result.picture()
+        if len(result.input_shape) == 3:
+            picture = picture & result.modes_picture()
+        picture.save(str(chart))
+    if as_json:
+        typer.echo(json.dumps(facts))
+        return
+    for key, value in facts.items():
+        if isinstance(value, list) and value and isinstance(value[0], float):
+            value = "  ".join(f"{v:.3g}" for v in value)
+        typer.echo(f"{key:<17} {f'{value:.4g}' if isinstance(value, float) else value}")
