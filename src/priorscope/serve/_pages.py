@@ -40,7 +40,7 @@ def progress(runs: Any) -> list[dict[str, Any]]:
     stored = runs.papers()
     rows = []
     for name in sorted({*stored, *REGISTRY}):
-        count = stored.get(name, 0)
+        count = len(runs.keys(name, stored[name])) if name in stored else 0
         parts = []
         if count and name in REGISTRY:
             paper = _paper(name)

@@ -64,9 +64,9 @@ def _check(gram: Array, n: int, what: str) -> Array:
     if not np.isfinite(gram).all():
         raise ValueError(f"{what} gave NaN or infinite entries. Check the inputs for NaN and the kernel for overflow.")
     scale = np.abs(gram).max()
-    if scale == 0 or np.abs(gram - gram.T).max() > 1e-4 * scale:
-        raise ValueError(f"{what} gave a matrix that is zero or not symmetric; kernel regression needs a kernel.")
-    if np.ptp(gram) < 1e-9 * scale:
+    if np.abs(gram - gram.T).max() > 1e-4 * scale:
+        raise ValueError(f"{what} gave a matrix that is not symmetric; kernel regression needs a kernel.")
+    if scale == 0 or np.ptp(gram) < 1e-9 * scale:
         raise ValueError(
             f"{what} gave the same value for all pairs of samples: the model ignores its input, and no amount of data "
             "can teach it. Check the inputs and the model."

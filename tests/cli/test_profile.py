@@ -1,0 +1,111 @@
+"""The commands profile and forecast, and what they say about bad input."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from priorscope.cli import main
+
+
+def _run(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
+    code = 0
+    try:
+        main(words)
+    except SystemExit as stop:
+        code = int(stop.code or 0)
+    out = capsys.readouterr()
+    return code, out.out, " ".join(out.err.split())
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((80, 3))
+    rows = [f"{a},{b},{c},{a * b}" for a, b, c in x]
+    file = tmp_path / "table.csv"
+    file.write_text("a,b,c,y\n" + "\n".join(rows) + "\n")
+    return file
+
+
+def test_profile_of_a_table(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "report"
+    words = ["profile", str(table), "--target", "y", "--out", str(out), "--static", "svg", "--json"]
+    code, text, _ = _run(words, capsys)
+    assert code == 0
+    found = json.loads(text)
+    assert found["task"] == "regression"
+    assert {c["name"] for c in found["candidates"]} == {"fcn-1", "fcn-3"}
+    assert {f.name for f in out.iterdir()} == {"index.html", "profile.json", "curves.svg", "spectra.svg", "power.svg"}
+
+
+def test_profile_prints_a_table_and_a_verdict(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["profile", "digits", "--pilot", "40", "--only-models", "--model", "priorscope.models:fcn"]
+    code, text, _ = _run(words, capsys)
+    assert code == 0
+    assert "fits this data best" in text
+    assert "take care" in text
+
+
+def test_forecast_prints_json_and_writes_files(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "curve.csv"
+    code, text, _ = _run(
+        ["forecast", str(table), "--to", "600", "--error", "0.01", "--out", str(out), "--json"], capsys
+    )
+    assert code == 0
+    found = json.loads(text)
+    assert found["forecast"][-1]["n"] == 600
+    assert found["samples_needed"]["error"] == 0.01
+    assert out.read_text().startswith("n,error,low,high")
+    code, text, _ = _run(["forecast", str(table), "--to", "200", "--error", "0.3"], capsys)
+    assert code == 0
+    assert "samples" in text
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (["forecast", "digits", "--out", "curve.xyz"], "--out must end in"),
+        (["forecast", "digits", "--arch", "mlp"], "--arch must be one of"),
+        (["forecast", "digits", "--to", "1"], "--to must be at least 2"),
+        (["profile", "digit"], "Did you mean 'digits'"),
+        (["profile", "digits", "--target", "y"], "--target names a column"),
+        (["profile", "digits", "--out", "page.html"], "--out wants a folder"),
+        (["profile", "digits", "--static", "png"], "give --out FOLDER"),
+        (["profile", "digits", "--out", "somewhere", "--static", "gif"], "--static takes"),
+        (["profile", "digits", "--pilot", "3"], "at least 10 samples"),
+        (["profile", "digits", "--error", "0"], "--error must be above 0"),
+        (["profile", "digits", "--resize", "1"], "--resize must be at least 2"),
+        (["profile", "digits", "--model", "nothing"], "package.module:factory"),
+        (["profile", "digits", "--model", "no_such_module:f"], "PYTHONPATH"),
+    ],
+)
+def test_messages(
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, _, err = _run(words, capsys)
+    assert code == 2
+    assert message in err
+
+
+@pytest.mark.parametrize(
+    "rows, message",
+    [
+        (["1,2,nan", "2,3,1"] * 8, "(?i)nan|missing|empty"),
+        (["1,2,5", "2,3,5"] * 8, "(?i)constant|same|varied|one"),
+        (["1,2,3"], "(?i)at least|samples|rows"),
+        (["1,1,0.5", "1,1,1.5", "1,1,2.5"] * 8, "(?i)ignores its input|same|constant"),
+    ],
+)
+def test_bad_tables(rows: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    import re
+
+    file = tmp_path / "bad.csv"
+    file.write_text("a,b,y\n" + "\n".join(rows) + "\n")
+    code, _, err = _run(["profile", str(file)], capsys)
+    assert code == 2
+    assert re.search(message, err), err

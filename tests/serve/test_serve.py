@@ -1,0 +1,110 @@
+"""The served page: token, this machine only, read-only, hostile text shown as text, news in a browser."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from priorscope.lab import Store
+from priorscope.serve import application, serve
+
+EVIL = "<img src=x onerror=alert(1)>"
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+ARGUMENTS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    uvicorn = pytest.importorskip("uvicorn")
+    path = tmp_path_factory.mktemp("serve") / "store.sqlite"
+    with Store(path) as store:
+        for seed in range(3):
+            store.put("toy", 1, {"seed": seed, "name": EVIL}, {"error": 0.5 + seed}, seconds=0.1)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    config = uvicorn.Config(application(path, "sesame"), host="127.0.0.1", port=port, log_level="error")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.02)
+    yield f"http://127.0.0.1:{port}", path
+    server.should_exit = True
+    thread.join(5)
+
+
+def _get(url: str, method: str = "GET", **headers: str) -> tuple[int, str]:
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, method=method, headers=headers)) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+def test_token_host_and_method_are_checked(address: tuple[str, Path]) -> None:
+    base, _ = address
+    assert _get(f"{base}/sesame/")[0] == 200
+    assert _get(f"{base}/open/")[0] == 403
+    assert _get(f"{base}/open/progress.json")[0] == 403
+    assert _get(f"{base}/")[0] == 404
+    assert _get(f"{base}/sesame/", Host="evil.example")[0] == 403
+    assert _get(f"{base}/sesame/", method="POST")[0] == 405
+    assert _get(f"{base}/sesame/paper/nothing")[0] == 404
+
+
+def test_runs_are_filtered_and_escaped_and_the_store_is_untouched(address: tuple[str, Path]) -> None:
+    base, path = address
+    before = path.read_bytes()
+    status, text = _get(f"{base}/sesame/paper/toy")
+    assert status == 200
+    assert "<img" not in text
+    assert "&lt;img" in text
+    assert "3 of 3 runs" in text
+    assert "1 of 3 runs" in _get(f"{base}/sesame/paper/toy?q=2.5")[1]
+    assert "<img" not in _get(f"{base}/sesame/paper/toy?q=%22%3E%3Cimg%3E")[1]
+    assert path.read_bytes() == before
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+def test_progress_is_live_in_a_browser(address: tuple[str, Path]) -> None:
+    sync: Any = pytest.importorskip("playwright.sync_api")
+    base, path = address
+    with sync.sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        page = browser.new_page()
+        trouble: list[str] = []
+        page.on("console", lambda m: trouble.append(m.text) if m.type == "error" else None)
+        page.on("pageerror", lambda error: trouble.append(str(error)))
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(f"{base}/sesame/")
+        page.wait_for_selector("html[data-live=yes]", timeout=20000)
+        assert "3 runs" in page.locator("#runs-toy").inner_text()
+        with Store(path) as store:
+            store.put("toy", 1, {"seed": 9, "name": "plain"}, {"error": 1.0}, seconds=0.1)
+        page.wait_for_function("document.getElementById('runs-toy').textContent.includes('4 runs')", timeout=10000)
+        page.get_by_role("link", name="toy").click()
+        page.wait_for_selector("text=4 of 4 runs", timeout=10000)
+        assert page.locator("img").count() == 0
+        assert trouble == []
+        assert all(url.startswith((base, "data:")) for url in asked)
+        browser.close()
+
+
+def test_messages(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="reproduce NAME"):
+        serve(tmp_path / "none.sqlite")
+    file = tmp_path / "store.sqlite"
+    file.touch()
+    with pytest.raises(ValueError, match="port"):
+        serve(file, port=0)
