@@ -74,9 +74,10 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
             log.warning("%s asks for the claims of %r, which the ledger does not know", page.file.src_uri, name)
         return readme_claims.claims_markdown(lines)
 
-    place = page.file.src_uri
-    if place.startswith("papers/") and not CLAIMS.search(markdown):
-        markdown += f"\n\n## Claims\n\n<!-- claims: {Path(place).stem} -->\n"
+    place = Path(page.file.src_uri)
+    known = place.parts[0] == "papers" and place.stem in {line["paper"] for line in readme_claims.ledger()}
+    if known and not CLAIMS.search(markdown):
+        markdown += f"\n\n## Claims\n\n<!-- claims: {place.stem} -->\n"
     return CLAIMS.sub(table, markdown)
 
 
