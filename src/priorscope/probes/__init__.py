@@ -14,6 +14,7 @@ from ._geometry import (
 )
 from ._geometry_evolution import GeometryEvolution, geometry_evolution
 from ._invariance_table import InvarianceTable, invariance_table
+from ._jamming_point import JammingPoint, jamming_point
 from ._landscape import (
     HessianOperators,
     HessianSplit,
@@ -49,6 +50,8 @@ from ._sphere_spectrum import (
 from ._symmetry import Coupling, Symmetry, TwoSample, couple, energy_test, symmetry
 
 __all__ = [
+    "JammingPoint",
+    "jamming_point",
     "HessianOperators",
     "HessianSplit",
     "Landscape",

@@ -1,0 +1,138 @@
+"""The jamming point: the smallest network that fits its training set, found by bisection over widths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from torch import nn
+
+from ..inference import AllFitted, GradientDescent, check_data
+from ._landscape import count_weights
+
+__all__ = ["JammingPoint", "jamming_point"]
+
+
+@dataclass(frozen=True)
+class JammingPoint:
+    """Widths that were trained, weights N of each, and the part of seeds that fitted every training point.
+
+    ``n_star`` is N at half success, interpolated in log N between the widths around it; ``low`` and ``high`` are the
+    largest N at which no seed and the smallest at which every seed succeeded.
+
+    Example:
+        >>> point = JammingPoint((2, 4), (10, 40), (0.0, 1.0), 30, 3)
+        >>> round(point.n_star), point.low, point.high
+        (20, 10, 40)
+    """
+
+    widths: tuple[int, ...]
+    n_weights: tuple[int, ...]
+    success: tuple[float, ...]
+    n_train: int
+    n_seeds: int
+
+    @property
+    def n_star(self) -> float:
+        """N at half success; NaN when the widths do not reach both sides."""
+        pairs = list(zip(self.n_weights, self.success))
+        for (n0, s0), (n1, s1) in pairwise(pairs):
+            if s0 < 0.5 <= s1:
+                return float(np.exp(np.log(n0) + (0.5 - s0) / (s1 - s0) * np.log(n1 / n0)))
+        return float("nan")
+
+    @property
+    def low(self) -> int:
+        """Largest N at which no seed succeeded; 0 when there is none."""
+        return max((n for n, s in zip(self.n_weights, self.success) if s == 0), default=0)
+
+    @property
+    def high(self) -> float:
+        """Smallest N at which every seed succeeded; infinite when there is none."""
+        return min((n for n, s in zip(self.n_weights, self.success) if s == 1), default=float("inf"))
+
+    @property
+    def ratio(self) -> float:
+        """P / N* at the transition."""
+        return self.n_train / self.n_star
+
+    def table(self) -> Any:
+        """One row a width."""
+        import pandas as pd
+
+        rows = {"width": self.widths, "n_weights": self.n_weights, "success": self.success}
+        return pd.DataFrame(rows).assign(n_train=self.n_train, n_seeds=self.n_seeds)
+
+    def chart(self) -> Any:
+        """Success against the number of weights, with the transition marked."""
+        import altair as alt
+        import pandas as pd
+
+        points = alt.Chart(self.table()).mark_line(point=True)
+        points = points.encode(
+            alt.X("n_weights:Q", title="number of weights N", scale=alt.Scale(type="log")),
+            alt.Y("success:Q", title="part of seeds that fit all points"),
+        )
+        if not np.isfinite(self.n_star):
+            return points
+        rule = alt.Chart(pd.DataFrame({"n_weights": [self.n_star]})).mark_rule(strokeDash=[4, 4])
+        return points + rule.encode(x="n_weights:Q")
+
+
+def jamming_point(
+    build: Callable[[int, int], nn.Module],
+    data: Any,
+    widths: Sequence[int],
+    *,
+    seeds: int = 3,
+    inference: Any = None,
+) -> JammingPoint:
+    r"""Find :math:`N^*`, where half of the seeds reach zero loss, by bisection over a ladder of widths.
+
+    ``build(width, seed)`` makes a network; ``inference`` trains it and says ``finished`` (default: Adam at rate 0.01 on
+    the quadratic hinge, until every margin is met or 4000 steps); the position depends on that budget. Both ends of the
+    ladder and the widths around the transition are trained. Geiger et al. (2019) walk down the ladder with one seed; here
+    several seeds give a success curve.
+
+    Example:
+        >>> from priorscope.probes import plain_network, random_patterns
+        >>> patterns = random_patterns(12, 3)
+        >>> quick = GradientDescent(optimiser="adam", learning_rate=0.02, steps=300, loss="quadratic-hinge", stop=AllFitted())
+        >>> point = jamming_point(lambda h, s: plain_network(3, h, 1, seed=s), patterns, [1, 12], seeds=1, inference=quick)
+        >>> point.success
+        (0.0, 1.0)
+    """
+    ladder = sorted(set(widths))
+    if len(ladder) < 2 or ladder[0] < 1 or seeds < 1:
+        raise ValueError(
+            f"jamming_point needs at least two positive widths and one seed; got widths {list(widths)}, seeds {seeds}."
+        )
+    method = inference or GradientDescent(
+        optimiser="adam", learning_rate=0.01, steps=4000, loss="quadratic-hinge", stop=AllFitted()
+    )
+    x, _ = check_data(data)
+    done: dict[int, tuple[int, float]] = {}
+
+    def success(index: int) -> float:
+        width = ladder[index]
+        if width not in done:
+            networks = [build(width, seed) for seed in range(seeds)]
+            fitted = [bool(method.fit(net, data, seed=seed).finished.all()) for seed, net in enumerate(networks)]
+            done[width] = (count_weights(networks[0]), sum(fitted) / seeds)
+        return done[width][1]
+
+    low, high = 0, len(ladder) - 1
+    if success(low) < 0.5 <= success(high):
+        while high - low > 1:
+            middle = (low + high) // 2
+            if success(middle) >= 0.5:
+                high = middle
+            else:
+                low = middle
+    ordered = sorted(done)
+    return JammingPoint(
+        tuple(ordered), tuple(done[w][0] for w in ordered), tuple(done[w][1] for w in ordered), len(x), seeds
+    )
