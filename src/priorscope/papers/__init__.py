@@ -12,6 +12,7 @@ __all__ = ["REGISTRY", "load", "load_all", "unclaimed"]
 REGISTRY: dict[str, str] = {
     # name on the command line: module with the constant PAPER (imported on first use)
     "sphere-spectrum": "priorscope.papers._sphere_spectrum",
+    "forecast": "priorscope.papers._forecast",
     "spectral-bias": "priorscope.papers._spectral_bias",
     "ntk-spectra": "priorscope.papers._ntk_spectra",
     "symmetry": "priorscope.papers._symmetry",

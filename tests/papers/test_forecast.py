@@ -1,0 +1,19 @@
+"""The paper at its smallest size: every claim gets a verdict from measured numbers, and a wrong forecast fails."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from priorscope.papers._forecast import MULTIPLES, PAPER
+
+
+def test_tiny_run_is_judged_and_a_wrong_forecast_fails() -> None:
+    points = [p for p in PAPER.points("tiny") if p["arch"] != "vec"]
+    table = pd.DataFrame([{**p, **PAPER.run(p)} for p in points])
+    verdicts = {claim.id: claim.judge(table) for claim in PAPER.claims}
+    assert set(verdicts) == {"F.1", "F.2", "F.3"}
+    assert all(v.verdict in ("holds", "fails") for v in verdicts.values())
+    assert all(float(v.measured) < 0.6 for i, v in verdicts.items() if i != "F.3")  # not far off even at pilot 60
+    assert PAPER.chart(table).to_dict()
+    spoilt = table.assign(**{f"relative_{m}": 1.0 for m in MULTIPLES}, **{f"covered_{m}": 0.0 for m in MULTIPLES})
+    assert [claim.judge(spoilt).verdict for claim in PAPER.claims] == ["fails"] * 3
