@@ -15,7 +15,9 @@ __all__ = ["all_charts"]
 
 def _colour(result: Profile, alt: Any) -> Any:
     names = [c.name for c in result.candidates]
-    return alt.Color("model:N", title="model", sort=names, scale=alt.Scale(domain=names))
+    return alt.Color(
+        "model:N", sort=names, scale=alt.Scale(domain=names), legend=alt.Legend(title="model", symbolOpacity=1)
+    )
 
 
 def _shared(alt: Any) -> tuple[Any, Any]:
