@@ -20,9 +20,13 @@ __all__ = ["forecast", "forecast_gram"]
 
 Array = NDArray[np.float64]
 _REACH = 1000.0  # how far beyond the pilot the curve is followed, for samples_needed
-_WEIGHTS = {"power law": 0.5, "spectral theory": 0.4, "kernel PCA": 0.1}  # tuned by us on digits and synthetic targets
-_TRAINING = 1.5  # the bootstrap resamples test points only; training points add about as much again (measured by us)
-_UNKNOWN = 0.06  # log-error for each e-fold beyond the pilot that no estimator sees; tuned by us likewise
+_WEIGHTS = {
+    "power law": 0.5,
+    "spectral theory": 0.4,
+    "kernel PCA": 0.1,
+}  # set by hand after a look at digits, MNIST and synthetic targets
+_TRAINING = 1.5  # the bootstrap resamples test points only; widened by hand for training points, not calibrated
+_UNKNOWN = 0.06  # log-error for each e-fold beyond the pilot that no estimator sees; set by hand, not calibrated
 _DISAGREE = 1.5  # ratio between estimators at the largest n that is worth a warning
 
 
@@ -61,7 +65,7 @@ def _warnings(curve: LearningCurve, logs: dict[str, Array], at: Array, grid: Arr
     if curve.error[-1] > 0.9 * curve.null_error:
         notes.append("the kernel barely beats predicting zero on the pilot: the target may be outside its reach")
     if at.max() > 8 * curve.pilot:
-        notes.append(f"n = {at.max():.0f} is more than 8 times the pilot; intervals were only checked up to there")
+        notes.append(f"n = {at.max():.0f} is more than 8 times the pilot, farther than these forecasts are meant for")
     if curve.jitter > 0:
         notes.append(f"added jitter {curve.jitter:.1e} to a nearly singular kernel matrix (repeated samples?)")
     return tuple(notes)
