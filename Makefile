@@ -8,7 +8,7 @@ export OMP_NUM_THREADS ?= 1
 export MKL_NUM_THREADS ?= 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: profile test test-all check lint types docs format browser clean
+.PHONY: profile test test-all check lint types docs format ledger browser clean
 
 profile: $(STAMP)
 	OMP_NUM_THREADS=2 MKL_NUM_THREADS=2 $(BIN)/priorscope profile digits --out report
@@ -34,6 +34,11 @@ docs: $(STAMP)
 format: $(STAMP)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# The verdicts of the local store into claims/ledger.json, and from there into README's table.
+ledger: $(STAMP)
+	$(BIN)/priorscope claims --record --json >/dev/null
+	$(BIN)/python tools/readme_claims.py
 
 # Chromium drives the tests of the report page; Debian's package is used when no browser is there.
 browser:

@@ -152,7 +152,7 @@ def test_claim_ids_are_unique_and_the_ledger_lists_the_same():
     ids = [claim.id for paper in loaded for claim in paper.claims] + [r.id for r in papers.unclaimed(loaded)]
     assert len(ids) == len(set(ids)), sorted({i for i in ids if ids.count(i) > 1})
     ledger = json.loads((ROOT / "claims" / "ledger.json").read_text())
-    assert {line["id"] for line in ledger} == set(ids), "refresh it with `priorscope claims --record`"
+    assert {line["id"] for line in ledger} == set(ids), "refresh it with `make ledger`"
     assert len(ledger) == len(ids)
     for line in ledger:
         assert line["verdict"] in VERDICTS

@@ -94,4 +94,4 @@ def test_readme_claims_table_is_the_ledgers():
         import readme_claims
     finally:
         sys.path.pop(0)
-    assert readme_claims.with_table(README) == README, "refresh it with `python tools/readme_claims.py`"
+    assert readme_claims.with_table(README) == README, "refresh it with `make ledger`"
