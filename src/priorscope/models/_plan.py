@@ -42,9 +42,17 @@ class Plan:
     pairs: Schedule
     selves: Schedule
     head: tuple[int, int]  # steps after the last pixel is gone
+    head_variances: int  # where the head's variances begin among all
     n_registers: int
     n_variances: int  # variances kept for an input
     size: int  # pixels of the largest frame
+
+    @property
+    def head_steps(self) -> np.ndarray:
+        """The steps without pixels, their variances counted from the head's first."""
+        steps = self.steps[self.head[0] : self.head[1]].copy()
+        steps[steps[:, 0] == machine.EXPECT, 5] -= self.head_variances
+        return steps
 
     @property
     def n_stages(self) -> int:
@@ -310,7 +318,7 @@ def build(layers: list[Any], input_shape: tuple[int, ...]) -> Plan:
             everywhere.append(False)
             start, begin = len(program.steps), space.frame
         space = Space((1, 1), ((0, 1), (0, 1)), gaussian=gaussian)
-    head_start = len(program.steps)
+    head_start, head_variances = len(program.steps), program.n_variances
     program.spatial = False
     for layer in layers[n:]:
         if type(layer).__name__ != "Flatten":
@@ -327,6 +335,7 @@ def build(layers: list[Any], input_shape: tuple[int, ...]) -> Plan:
         pairs=schedule(array, everywhere),
         selves=schedule(array, [a and b for a, b in zip(everywhere, later)], later),
         head=(head_start, len(steps)),
+        head_variances=head_variances,
         n_registers=program.n_registers,
         n_variances=program.n_variances,
         size=program.size,

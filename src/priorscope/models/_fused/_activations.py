@@ -1,8 +1,9 @@
 r"""Gaussian expectations of the nonlinearities over flat arrays, in place.
 
 K becomes :math:`E[\phi\phi]` and T becomes :math:`T\,E[\phi'\phi']`. Each nonlinearity keeps two numbers of every variance q,
-``s`` and ``r`` (:func:`prepare`). Before :func:`expect` the driver has replaced K by K r1 r2 and put into ``w`` the product
-s1 s2 (or the sum, for those that live in the exponent; or r1 r2), into ``g`` the sum r1² + r2².
+``s`` and ``r`` (:func:`prepare`). Before :func:`expect` the driver has replaced K by K r1 r2 (not for rectifiers, which divide by
+w: a table less to read) and put into ``w`` the product s1 s2 (or the sum, for those that live in the exponent; or r1 r2), into
+``g`` the sum r1² + r2².
 Formulas: Cho & Saul (2009) for the rectifiers, Williams (1997) for erf, Tsuchida et al. (2020) for GELU; sine, Gaussian and
 exponential are moment generating functions. Parameters p0, p1, p2 are said at each kind.
 """
@@ -29,6 +30,7 @@ NORM = 7  # LayerNorm over channels: K / sqrt((q1 + p0)(q2 + p0))
 FAST = {"contract", "nsz"}
 HALF_PI = pi / 2
 TWO_PI = 2 * pi
+TINY = 1e-300  # at zero variance the covariance is zero too, and the cosine counts as zero
 
 
 @njit(nogil=True, error_model="numpy", fastmath=FAST)
@@ -55,7 +57,7 @@ def rectifier(K, T, w, n, with_ntk, a, b):
     cross = a * b
     if with_ntk:
         for m in range(n):
-            c = K[m]
+            c = K[m] / (w[m] + TINY)
             c = c if c < 1.0 - SNAP else 1.0
             c = c if c > -1.0 + SNAP else -1.0
             sin = sine(c)
@@ -64,7 +66,7 @@ def rectifier(K, T, w, n, with_ntk, a, b):
             T[m] = T[m] * (square * rest + cross)
     else:
         for m in range(n):
-            c = K[m]
+            c = K[m] / (w[m] + TINY)
             c = c if c < 1.0 - SNAP else 1.0
             c = c if c > -1.0 + SNAP else -1.0
             sin = sine(c)

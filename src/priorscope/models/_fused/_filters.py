@@ -7,7 +7,7 @@ alike: it never mixes displacements. Arrays are flat ``(height, width, lanes)``;
 
 from __future__ import annotations
 
-from numba import njit
+from numba import njit, uint64
 
 from ._activations import FAST
 
@@ -28,10 +28,34 @@ ZEROS = 1  # a tap counts only when both pixels lie inside
 @njit(nogil=True, error_model="numpy", fastmath=FAST)
 def add_into(target, at, source, start, n):
     """``target[at:at + n] += source[start:start + n]``."""
-    # slices first, here and below: an index that starts at zero lets the compiler use vectors
-    into, new = target[at : at + n], source[start : start + n]
-    for l in range(n):
-        into[l] += new[l]
+    # unsigned indices, here and below: they cannot wrap round to the array's end, so the compiler may use vectors
+    t, s = uint64(at), uint64(start)
+    for l in range(uint64(n)):
+        target[t + l] += source[s + l]
+
+
+@njit(nogil=True, error_model="numpy", fastmath=FAST)
+def set_to(target, at, n, value):
+    """``target[at:at + n] = value``."""
+    t = uint64(at)
+    for l in range(uint64(n)):
+        target[t + l] = value
+
+
+@njit(nogil=True, error_model="numpy", fastmath=FAST)
+def affine(target, at, n, scale, bias):
+    """``target = scale * target + bias`` on a slice."""
+    t = uint64(at)
+    for l in range(uint64(n)):
+        target[t + l] = scale * target[t + l] + bias
+
+
+@njit(nogil=True, error_model="numpy", fastmath=FAST)
+def sum_of_three(target, at, source, a, b, c, n, scale, bias):
+    """``scale * (source[a + l] + source[b + l] + source[c + l]) + bias``."""
+    t, i, j, k = uint64(at), uint64(a), uint64(b), uint64(c)
+    for l in range(uint64(n)):
+        target[t + l] = scale * (source[i + l] + source[j + l] + source[k + l]) + bias
 
 
 @njit(nogil=True, error_model="numpy", fastmath=FAST)
@@ -40,7 +64,7 @@ def filter_rows(source, target, height, row, taps, low, stride, offset, mode, in
     for m in range(height // stride):
         centre = m * stride + offset
         other = (centre + shift) % height
-        target[m * row : (m + 1) * row] = 0.0
+        set_to(target, m * row, row, 0.0)
         for t in range(taps):
             y = centre - low + t
             if mode == ZEROS:
@@ -53,30 +77,22 @@ def filter_rows(source, target, height, row, taps, low, stride, offset, mode, in
 @njit(nogil=True, error_model="numpy", fastmath=FAST)
 def filter_rows_of_three(source, target, height, row):
     """The common case, in one sweep: three circular taps, stride one."""
-    for m in range(height):
-        above = (m - 1 if m > 0 else height - 1) * row
-        below = (m + 1 if m < height - 1 else 0) * row
-        a, b, c = source[above : above + row], source[m * row : (m + 1) * row], source[below : below + row]
-        into = target[m * row : (m + 1) * row]
-        for l in range(row):
-            into[l] = a[l] + b[l] + c[l]
+    last = (height - 1) * row
+    sum_of_three(target, 0, source, last, 0, row, row, 1.0, 0.0)
+    sum_of_three(target, row, source, 0, row, 2 * row, last - row, 1.0, 0.0)
+    sum_of_three(target, last, source, last - row, last, 0, row, 1.0, 0.0)
 
 
 @njit(nogil=True, error_model="numpy", fastmath=FAST)
 def filter_columns_of_three(source, target, height, row, lanes, scale, bias):
     """Three circular taps along x, stride one, then ``scale * sum + bias``; a row has ``row`` numbers."""
     last = row - lanes
-    inner = row - 2 * lanes
-    for y in range(height):
-        at = y * row
-        line, into = source[at : at + row], target[at : at + row]
-        for l in range(lanes):
-            into[l] = scale * (line[last + l] + line[l] + line[lanes + l]) + bias
-            into[last + l] = scale * (line[last - lanes + l] + line[last + l] + line[l]) + bias
-        a, b, c = line[:inner], line[lanes : lanes + inner], line[2 * lanes :]
-        middle = into[lanes : lanes + inner]
-        for l in range(inner):
-            middle[l] = scale * (a[l] + b[l] + c[l]) + bias
+    size = height * row
+    # all pixels as if rows followed each other, then the two ends of every row
+    sum_of_three(target, lanes, source, 0, lanes, 2 * lanes, size - 2 * lanes, scale, bias)
+    for at in range(0, size, row):
+        sum_of_three(target, at, source, at + last, at, at + lanes, lanes, scale, bias)
+        sum_of_three(target, at + last, source, at + last - lanes, at + last, at, lanes, scale, bias)
 
 
 @njit(nogil=True, error_model="numpy", fastmath=FAST)
@@ -87,8 +103,7 @@ def filter_columns(
     n_out = width // stride
     for y in range(height):
         at, row = y * n_out * lanes, y * width * lanes
-        into = target[at : at + n_out * lanes]
-        into[:] = 0.0
+        set_to(target, at, n_out * lanes, 0.0)
         for t in range(taps):
             move = offset - low + t
             if stride > 1:
@@ -97,11 +112,11 @@ def filter_columns(
                     far = (m * stride + offset + shift) % width - low + t
                     if mode == ZEROS and (x < inside_low or x >= inside_high or far < inside_low or far >= inside_high):
                         continue
-                    add_into(into, m * lanes, source, row + (x % width) * lanes, lanes)
+                    add_into(target, at + m * lanes, source, row + (x % width) * lanes, lanes)
             elif mode == CIRCULAR:
                 wrap = move % width
-                add_into(into, 0, source, row + wrap * lanes, (width - wrap) * lanes)
-                add_into(into, (width - wrap) * lanes, source, row, wrap * lanes)
+                add_into(target, at, source, row + wrap * lanes, (width - wrap) * lanes)
+                add_into(target, at + (width - wrap) * lanes, source, row, wrap * lanes)
             else:
                 # outputs whose partner lies right of them in the frame, and those whose partner has wrapped round
                 for side in range(2):
@@ -110,6 +125,7 @@ def filter_columns(
                     start = max(start, inside_low - move, inside_low - move - partner)
                     stop = min(stop, inside_high - move, inside_high - move - partner)
                     if stop > start:
-                        add_into(into, start * lanes, source, row + (start + move) * lanes, (stop - start) * lanes)
-        for l in range(n_out * lanes):
-            into[l] = scale * into[l] + bias
+                        add_into(
+                            target, at + start * lanes, source, row + (start + move) * lanes, (stop - start) * lanes
+                        )
+        affine(target, at, n_out * lanes, scale, bias)

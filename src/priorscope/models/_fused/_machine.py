@@ -8,7 +8,7 @@ pixels written twice in sequence, so that a displaced row is contiguous.
 
 from __future__ import annotations
 
-from numba import njit
+from numba import njit, uint64
 
 from ._activations import EXPONENTIAL, FAST, GELU, RECTIFIER, SINE, expect, prepare
 from ._filters import CIRCULAR, add_into, filter_columns, filter_columns_of_three, filter_rows, filter_rows_of_three
@@ -31,26 +31,23 @@ N_INTEGERS, N_FLOATS = 19, 4
 @njit(nogil=True, error_model="numpy", fastmath=FAST)
 def scale_row(kind, K, w, g, at, s1, r1, own, s2, r2, other, n):
     """K r1 r2 and the weights of :func:`expect`, for n numbers side by side."""
-    # slices first: an index that starts at zero lets the compiler use vectors
-    k, weight = K[at : at + n], w[at : at + n]
-    s1, r1 = s1[own : own + n], r1[own : own + n]
-    s2, r2 = s2[other : other + n], r2[other : other + n]
+    i, j, k = uint64(at), uint64(own), uint64(other)
+    size = uint64(n)
     if kind in (SINE, EXPONENTIAL):
-        for l in range(n):
-            weight[l] = s1[l] + s2[l]
+        for l in range(size):
+            w[i + l] = s1[j + l] + s2[k + l]
         return
-    for l in range(n):
-        k[l] = k[l] * r1[l] * r2[l]
     if kind == RECTIFIER:
-        for l in range(n):
-            weight[l] = s1[l] * s2[l]
+        for l in range(size):
+            w[i + l] = s1[j + l] * s2[k + l]
         return
-    for l in range(n):
-        weight[l] = r1[l] * r2[l]
+    for l in range(size):
+        K[i + l] = K[i + l] * r1[j + l] * r2[k + l]
+    for l in range(size):
+        w[i + l] = r1[j + l] * r2[k + l]
     if kind == GELU:
-        total = g[at : at + n]
-        for l in range(n):
-            total[l] = r1[l] * r1[l] + r2[l] * r2[l]
+        for l in range(size):
+            g[i + l] = r1[j + l] * r1[j + l] + r2[k + l] * r2[k + l]
 
 
 @njit(nogil=True, error_model="numpy", fastmath=FAST)

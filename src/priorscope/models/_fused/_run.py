@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["fused_kernel"]
 
 HEAD_LANES = 256
-CACHED = 4096  # numbers in a register: K, T and a scratch array of so many stay near the core
+CACHED = 1024  # numbers in a register: K, T and a scratch array of so many fit the first-level cache
 
 
 def lanes_for(pixels: int, n: int) -> int:
@@ -78,10 +78,30 @@ class Batch:
             self.x = x.reshape(n, -1)
             variances = (np.einsum("ac,ac->a", self.x, self.x) / self.x.shape[1])[None]
         self.variances = variances[0].copy()
-        run_head(
-            0, 1, variances, variances, plan.steps, plan.numbers, *plan.head, plan.n_registers, HEAD_LANES, self.s, self.r,
-            self.s, self.r, True, False, False,
-        )  # fmt: skip
+        self.head_s = np.ascontiguousarray(self.s[:, plan.head_variances :])
+        self.head_r = np.ascontiguousarray(self.r[:, plan.head_variances :])
+        head_rows(plan, 0, 1, variances, variances, self, self, recording=True, ntk=False, symmetric=False)
+
+
+def head_rows(
+    plan: Plan,
+    first: int,
+    last: int,
+    K: np.ndarray,
+    T: np.ndarray,
+    a: Batch,
+    b: Batch,
+    *,
+    recording: bool,
+    ntk: bool,
+    symmetric: bool,
+) -> None:
+    """The steps without pixels on some rows, in place."""
+    steps, numbers = plan.head_steps, plan.numbers[plan.head[0] : plan.head[1]]
+    run_head(
+        first, last, K, T, steps, numbers, 0, len(steps), plan.n_registers, HEAD_LANES,
+        a.head_s, a.head_r, b.head_s, b.head_r, recording, ntk, symmetric,
+    )  # fmt: skip
 
 
 def run_stages(
@@ -115,10 +135,8 @@ def fused_kernel(
 
     def head(part: np.ndarray) -> None:
         for start in part:
-            run_head(
-                start, min(start + size, a.n), K, T, plan.steps, plan.numbers, *plan.head, plan.n_registers, HEAD_LANES,
-                a.s, a.r, b.s, b.r, False, with_ntk, symmetric,
-            )  # fmt: skip
+            stop = min(start + size, a.n)
+            head_rows(plan, start, stop, K, T, a, b, recording=False, ntk=with_ntk, symmetric=symmetric)
 
     each(head, starts)
     if symmetric:

@@ -10,11 +10,11 @@ frame, 19-20 pooled size,
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+from numba import njit, uint64
 
 from ._activations import FAST
-from ._filters import add_into
-from ._machine import EXPECT, run_steps
+from ._filters import add_into, set_to
+from ._machine import run_steps
 
 __all__ = ["POOL", "TOTAL", "N_STAGE", "run_head", "run_tasks"]
 
@@ -28,18 +28,14 @@ def load(K, T, lanes, height, width, dy, dx, first, second, n_channels):
     """Covariances of the inputs: ``first`` flat (channels, pixels, lanes), ``second`` the same with doubled rows."""
     row = width * lanes
     share = 1.0 / n_channels
-    T[: height * row] = 0.0
-    for y in range(height):
-        into = K[y * row : (y + 1) * row]
-        into[:] = 0.0
-        for c in range(n_channels):
-            own = (c * height + y) * row
-            other = 2 * (c * height + (y + dy) % height) * row + dx * lanes
-            a, b = first[own : own + row], second[other : other + row]
-            for l in range(row):
-                into[l] += a[l] * b[l]
-        for l in range(row):
-            into[l] *= share
+    set_to(T, 0, height * row, 0.0)
+    set_to(K, 0, height * row, 0.0)
+    for c in range(n_channels):
+        for y in range(height):
+            at, own = uint64(y * row), uint64((c * height + y) * row)
+            other = uint64(2 * (c * height + (y + dy) % height) * row + dx * lanes)
+            for l in range(uint64(row)):
+                K[at + l] += share * first[own + l] * second[other + l]
 
 
 @njit(nogil=True, error_model="numpy", fastmath=FAST)
@@ -65,23 +61,21 @@ def side_by_side(table, j0, target, lanes, rows, copies):
 
 
 @njit(nogil=True, error_model="numpy", fastmath=FAST)
-def add_total(K, lanes, height, width, stage, dy, dx, total):
-    """Sum over pixels inside whose partner is inside too."""
-    y0, y1, x0, x1 = stage[6], stage[7], stage[8], stage[9]
-    whole = x0 == 0 and x1 == width
+def add_inside(K, lanes, stage, dy, dx, total):
+    """Add the pixels inside whose partner is inside too."""
+    height, width, y0, y1, x0, x1 = stage[4], stage[5], stage[6], stage[7], stage[8], stage[9]
+    if y0 == 0 and y1 == height and x0 == 0 and x1 == width:
+        add_into(total, 0, K, 0, height * width * lanes)
+        return
     for y in range(y0, y1):
         far = (y + dy) % height
         if far < y0 or far >= y1:
             continue
-        line = K[y * width * lanes : (y + 1) * width * lanes]
         for x in range(x0, x1):
-            if not whole:
-                other = (x + dx) % width
-                if other < x0 or other >= x1:
-                    continue
-            pixel = line[x * lanes : (x + 1) * lanes]
-            for l in range(lanes):
-                total[l] += pixel[l]
+            other = (x + dx) % width
+            if other >= x0 and other < x1:
+                at = (y * width + x) * lanes
+                add_into(total, at, K, at, lanes)
 
 
 @njit(nogil=True, error_model="numpy", fastmath=FAST)
@@ -142,7 +136,7 @@ def run_tasks(
     first, second = np.zeros(x1.shape[1] * lanes), np.zeros(2 * x1.shape[1] * lanes)
     own_s, own_r = np.zeros(s2.shape[1] * lanes), np.zeros(s2.shape[1] * lanes)
     other_s, other_r = np.zeros(2 * s2.shape[1] * lanes), np.zeros(2 * s2.shape[1] * lanes)
-    sum_K, sum_T = np.zeros(lanes), np.zeros(lanes)
+    all_K, all_T = np.zeros(size * lanes), np.zeros(size * lanes)
     n_channels = x1.shape[1] // (stages[0, 2] * stages[0, 3])
     last_i = last_j = -1
     for task in range(tasks.shape[0]):
@@ -159,8 +153,8 @@ def run_tasks(
             spread_out(s1, i, own_s, lanes)
             spread_out(r1, i, own_r, lanes)
         last_i, last_j = i, j0
-        sum_K[:] = 0.0
-        sum_T[:] = 0.0
+        all_K[:] = 0.0
+        all_T[:] = 0.0
         tile_K[:] = 0.0
         tile_T[:] = 0.0
         for n in range(stages.shape[0]):
@@ -200,7 +194,7 @@ def run_tasks(
                 for part in range(2 if with_ntk else 1):
                     X = T[0] if part == 1 else K[0]
                     if stage[12] == TOTAL:
-                        add_total(X, lanes, stage[4], stage[5], stage, y, x, sum_T if part == 1 else sum_K)
+                        add_inside(X, lanes, stage, y, x, all_T if part == 1 else all_K)
                     else:
                         add_pool(stage, X, lanes, y, x, tile_T if part == 1 else tile_K, where)
             if stage[12] == POOL:
@@ -212,9 +206,13 @@ def run_tasks(
                     tile_T[m] *= scales[n]
         last = scales[stages.shape[0] - 1]
         for l in range(min(lanes, x2.shape[0] - j0)):
-            out_K[group, i, j0 + l] = sum_K[l] * last
+            sum_K = sum_T = 0.0
+            for p in range(size):
+                sum_K += all_K[p * lanes + l]
+                sum_T += all_T[p * lanes + l]
+            out_K[group, i, j0 + l] = sum_K * last
             if with_ntk:
-                out_T[group, i, j0 + l] = sum_T[l] * last
+                out_T[group, i, j0 + l] = sum_T * last
             if selves:
                 for p in range(s2.shape[1]):
                     s2[j0 + l, p] = own_s[p * lanes + l]
@@ -234,14 +232,10 @@ def run_head(
     w, g = np.empty(lanes), np.empty(lanes)
     own_s, own_r = np.zeros(n_variances * lanes), np.zeros(n_variances * lanes)
     other_s, other_r = np.zeros(2 * n_variances * lanes), np.zeros(2 * n_variances * lanes)
-    offset = n_variances  # the head's variances are the last in the tables
-    for m in range(start, stop):
-        if steps[m, 0] == EXPECT:
-            offset = min(offset, steps[m, 5])
     for j0 in range(0, K.shape[1], lanes):
         n = min(lanes, K.shape[1] - j0)
         if not recording:
-            for p in range(offset, n_variances):
+            for p in range(n_variances):
                 for l in range(n):
                     other_s[2 * p * n + l] = s2[j0 + l, p]
                     other_r[2 * p * n + l] = r2[j0 + l, p]
@@ -252,7 +246,7 @@ def run_head(
                 k[0, l] = K[i, j0 + l]
                 t[0, l] = T[i, j0 + l] if with_ntk else 0.0
             if not recording:
-                for p in range(offset, n_variances):
+                for p in range(n_variances):
                     for l in range(n):
                         own_s[p * n + l] = s1[i, p]
                         own_r[p * n + l] = r1[i, p]
@@ -264,7 +258,7 @@ def run_head(
                 if with_ntk:
                     T[i, j0 + l] = t[0, l]
         if recording:
-            for p in range(offset, n_variances):
+            for p in range(n_variances):
                 for l in range(n):
                     s2[j0 + l, p] = own_s[p * n + l]
                     r2[j0 + l, p] = own_r[p * n + l]
