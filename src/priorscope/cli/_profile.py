@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from priorscope.profiles import Profile
 
 __all__ = ["profile"]
 
@@ -24,6 +27,28 @@ def _check_out(out: Path | None, static: str | None) -> None:
         raise ValueError("--static writes charts into the folder of --out; give --out FOLDER as well.")
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
+
+
+def _screen_rows(result: Profile) -> list[dict[str, Any]]:
+    """The profile's table as a terminal of 80 columns can show it: intervals beside their value, three digits."""
+    rows = []
+    for row, candidate in zip(result.table().to_dict("records"), result.candidates, strict=True):
+        ahead = candidate.forecast.at(result.horizon)
+        measured, needed = (
+            next(v for k, v in row.items() if str(k).startswith(start)) for start in ("error at", "samples")
+        )
+        line = {
+            "rank": row["rank"],
+            "model": row["model"],
+            f"error, n={int(candidate.forecast.curve.sizes[-1])}": f"{measured:.3g}",
+            f"forecast, n={result.horizon}": f"{ahead.value:.3g} [{ahead.low:.3g}, {ahead.high:.3g}]",
+        }
+        if "misclassified" in row:
+            line["wrong"] = f"{row['misclassified']:.1%}"
+        line[f"n to {result.target_error:.2g}"] = "" if needed is None or needed != needed else f"{needed:.0f}"
+        line["verdict"] = row["verdict"]
+        rows.append(line)
+    return rows
 
 
 def profile(
@@ -76,7 +101,7 @@ def profile(
         from priorscope.report import rich_table
 
         screen = Console()
-        screen.print(rich_table(result.table(), title=f"Profile of {result.data}: pilot {result.pilot}"))
+        screen.print(rich_table(_screen_rows(result), title=f"Profile of {result.data}: pilot {result.pilot}"))
         for line in result.verdict():
             screen.print(line, markup=False, highlight=False)
         for line in result.warnings:
