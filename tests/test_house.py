@@ -162,6 +162,7 @@ def test_claim_ids_are_unique_and_the_ledger_lists_the_same():
 def test_an_announced_claim_leaves_the_list_when_a_paper_takes_it():
     announced = {record.id for record in ANNOUNCED}
     expected = {f"S0.{i}" for i in range(1, 11)} | {f"S2.{i}" for i in range(1, 10)} | {f"S4.{i}" for i in range(1, 14)}
+    expected |= {f"J.{i}" for i in range(1, 14)} | {f"L.{i}" for i in range(1, 17)}
     assert announced == expected
     claim = types.SimpleNamespace(id="S0.4b")
     left = {record.id for record in papers.unclaimed([types.SimpleNamespace(claims=(claim,))])}

@@ -26,6 +26,7 @@ REGISTRY: dict[str, str] = {
     "geometry-training": "priorscope.papers._geometry_training",
     "feature-removal": "priorscope.papers._feature_removal",
     "pruning": "priorscope.papers._pruning",
+    "jamming": "priorscope.papers._jamming",
 }
 """Every paper by its name; the module is imported on first use.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from priorscope.lab import Record
+from priorscope.papers._announced_regimes import REGIMES
 
 __all__ = ["ANNOUNCED"]
 
@@ -177,10 +178,12 @@ _LINES: tuple[tuple[str, str, str, str], ...] = (
     ("S4.13", _GEOMETRY, "the effect is not one of over-parametrisation, data size or learning rate", "same ordering"),
 )
 
-ANNOUNCED = tuple(Record(id=id_, source=source, says=says, expected=expected) for id_, source, says, expected in _LINES)
+ANNOUNCED = tuple(
+    Record(id=id_, source=source, says=says, expected=expected) for id_, source, says, expected in (*_LINES, *REGIMES)
+)
 """The announced claims, as ``not run`` records.
 
 Example:
     >>> len(ANNOUNCED)
-    32
+    61
 """
