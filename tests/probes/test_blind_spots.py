@@ -5,6 +5,7 @@ import torch
 from torch import nn
 
 from priorscope.data import Dataset, Split
+from priorscope.models import fcn
 from priorscope.probes import blind_spots
 
 
@@ -58,3 +59,13 @@ def test_a_dense_network_has_no_blind_spots():
     fair = blind_spots(data(4), nn.Sequential(nn.Linear(6, 16), nn.ReLU(), nn.Linear(16, 1)), n_models=200)
     assert fair.n_blind == 0
     assert "sees all 6 directions" in fair.sentence
+
+
+def test_few_networks_do_not_make_a_dense_network_blind():
+    """G of a dense network is a multiple of the identity; 16 narrow networks alone would call many directions blind."""
+    x = torch.randn(300, 64, generator=torch.Generator().manual_seed(1))
+    wide = Dataset(Split(x[:200], x[:200, :1]), Split(x[200:], x[200:, :1]), "made-up")
+    fair = blind_spots(wide, fcn(depth=3), n_models=16, width=16)
+    assert fair.n_blind == 0
+    naive = blind_spots(wide, fcn(depth=3), geometry=fair.geometry)
+    assert naive.n_blind > 0  # what the sampled spectrum alone would have said

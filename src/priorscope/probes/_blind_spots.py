@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
@@ -146,6 +146,9 @@ def blind_spots(
     :math:`(C + \lambda I)^{-1}\mathrm{Cov}(x, y)`. Default threshold 0.1, ours: a direction seen with a tenth of the
     typical squared gradient. Pass ``geometry`` to use one that was measured before.
 
+    The least eigenvalues of a sampled G are too small even where G is a multiple of the identity. So half of the networks
+    choose the directions and the other half says how visible they are; a given ``geometry`` is taken at its word.
+
     Example:
         >>> import priorscope as ps
         >>> data = ps.data.digits("parity").subset(200, seed=0)
@@ -156,8 +159,16 @@ def blind_spots(
     x = data.inputs.flatten(1).double()
     y = data.targets.double()
     if geometry is None:
-        geometry = average_geometry(model, data.inputs, n_models=n_models, seed=seed, **network)
-    G = geometry.matrix.double()
+        if n_models < 4:
+            raise ValueError(f"blind_spots needs n_models >= 4, two for each half; got {n_models}.")
+        half = (n_models + 1) // 2
+        chooser, judge = (
+            average_geometry(model, data.inputs, n_models=half, seed=2 * seed + k, **network) for k in (0, 1)
+        )
+        geometry = _merged(chooser, judge)
+        chosen, G = chooser.matrix.double(), judge.matrix.double()
+    else:
+        chosen = G = geometry.matrix.double()
     if len(G) != x.shape[1]:
         raise ValueError(
             f"the geometry has {len(G)} directions but the data have {x.shape[1]}; measure it on these data."
@@ -172,14 +183,14 @@ def blind_spots(
     lam, basis = lam.flip(0), basis.flip(1)
     m = int((lam.cumsum(0) / total < explained).sum()) + 1
     white = basis[:, :m] / lam[:m].clamp(min=1e-12 * float(lam[0])).sqrt()  # (D, m): unit variance along each column
-    _, vectors = torch.linalg.eigh(white.mT @ G @ white)  # least geometry per unit of variance first
+    _, vectors = torch.linalg.eigh(white.mT @ chosen @ white)  # least geometry per unit of variance first
     spots = (white @ vectors[:, : min(n_directions, m)]).mT
     discriminants = _discriminants(centred, C, y)
     directions = torch.cat([spots, discriminants])
     directions = directions / directions.norm(dim=1, keepdim=True)
     projected = centred @ directions.mT  # (n, k)
-    seen, modes = torch.linalg.eigh(G)
-    blind = modes[:, seen < threshold * typical]
+    modes = torch.linalg.eigh(chosen)[1]
+    blind = modes[:, ((G @ modes) * modes).sum(0) < threshold * typical]
     hidden = centred @ blind
     linear_signal = _signal(centred, y)
     return BlindSpots(
@@ -196,6 +207,17 @@ def blind_spots(
         linear_signal,
         threshold,
         geometry,
+    )
+
+
+def _merged(a: AverageGeometry, b: AverageGeometry) -> AverageGeometry:
+    """Mean of two independent estimates of the same size."""
+    return replace(
+        a,
+        matrix=(a.matrix + b.matrix) / 2,
+        standard_error=torch.hypot(a.standard_error, b.standard_error) / 2,
+        n_models=a.n_models + b.n_models,
+        seconds=a.seconds + b.seconds,
     )
 
 

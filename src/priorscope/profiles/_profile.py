@@ -86,7 +86,7 @@ def _blind(candidate: Candidate, data: Any, pilot: Pilot) -> BlindSpots | None:
     if pilot.inputs[0].numel() > 1024:
         return None
     part = data.take(torch.as_tensor(pilot.index))
-    return blind_spots(part, candidate.model, n_models=16, width=16)
+    return blind_spots(part, candidate.model, n_models=32, width=16)
 
 
 def _warnings(result: Sequence[CandidateProfile], pilot: int, horizon: int, task: str) -> list[str]:
