@@ -173,6 +173,11 @@ def _judge_fig1(table: pd.DataFrame) -> Verdict:
 def _judge_interventions(table: pd.DataFrame) -> Verdict:
     cells = table[(table.part == "accuracy") & table.variant.isin(["nn+", "nn++"])]
     wide = cells.pivot_table(index="seed", columns=["variant", "system", "group"], values="accuracy")
+    wanted = [("nn+", "vec", "O(c)⊗I"), ("nn+", "vec", "O(c)^d"), ("nn+", "gap", "O(c)⊗I")]
+    wanted += [("nn++", "gap", "O(c)⊗I"), ("nn++", "vec", "O(c)⊗I")]
+    missing = [" ".join(cell) for cell in wanted if cell not in wide.columns]
+    if missing:
+        return Verdict("not shown", note=f"this grid has no {', '.join(missing)}")
     first = (wide["nn+", "vec", "O(c)⊗I"] - wide["nn+", "vec", "O(c)^d"]).dropna()
     gap_plus = (wide["nn+", "gap", "O(c)⊗I"] - wide["nn+", "vec", "O(c)⊗I"]).dropna()
     gap_mixup = (wide["nn++", "gap", "O(c)⊗I"] - wide["nn++", "vec", "O(c)⊗I"]).dropna()
