@@ -1,7 +1,7 @@
 """Writes tests/models/neural_tangents.json: kernels that neural-tangents 0.6.5 gives, for the tests to compare with.
 
-Run with the Python of an environment that has neural-tangents (jax 0.4.25): ``python benchmarks/record_neural_tangents.py``. Inputs are drawn
-by ``numpy.random.default_rng(seed).standard_normal``, images as (n, h, w, c) there and (n, c, h, w) here.
+Run with the Python of an environment that has neural-tangents (jax 0.4.25). Inputs are drawn by
+``numpy.random.default_rng(seed).standard_normal``, images as (n, h, w, c) there and (n, c, h, w) here.
 """
 
 from __future__ import annotations
@@ -56,6 +56,7 @@ def fcn(phi: Any) -> Any:
 
 
 flat, gap, relu = stax.Flatten(), stax.GlobalAvgPool(), stax.Relu()
+norm, erf = stax.LayerNorm(), stax.Erf()
 
 # name: (inputs, layers); tests/models/test_recorded.py has the same names with our layers
 CASES: dict[str, tuple[str, Any]] = {
@@ -69,8 +70,8 @@ CASES: dict[str, tuple[str, Any]] = {
     "fcn-cos": ("vector", fcn(stax.Cos(0.9, 1.2))),
     "fcn-rbf": ("vector", fcn(stax.Rbf(0.4))),
     "fcn-exp": ("vector", fcn(stax.Exp(0.8, 0.4))),
-    "fcn-layernorm": ("vector", stax.serial(dense(2.0, 0.1), stax.LayerNorm(), relu, dense(1.5), stax.LayerNorm(), relu, dense())),
-    "fcn-residual": ("vector", stax.serial(dense(2.0), residual(relu, dense(1.5, 0.1)), residual(stax.Erf(), dense()), relu, dense())),
+    "fcn-layernorm": ("vector", stax.serial(dense(2.0, 0.1), norm, relu, dense(1.5), norm, relu, dense())),
+    "fcn-residual": ("vector", stax.serial(dense(2.0), residual(relu, dense(1.5, 0.1)), residual(erf, dense()), relu, dense())),
     "vec-circular": ("image", stax.serial(conv(w=2.0, b=0.1), relu, conv(w=2.0, b=0.1), relu, flat, dense(2.0))),
     "vec-zeros": ("image", stax.serial(conv(padding="SAME", w=2.0), relu, conv(padding="SAME", w=2.0), relu, flat, dense(2.0))),
     "vec-valid": ("image", stax.serial(conv(padding="VALID", w=2.0), relu, conv(2, 1, "VALID", b=0.2), relu, flat, dense())),
@@ -84,7 +85,7 @@ CASES: dict[str, tuple[str, Any]] = {
     "sum-pool": ("even", stax.serial(conv(w=2.0), relu, pool(3, 1, stax.SumPool), conv(padding="SAME"), relu, gap, dense())),
     "pool-middle": ("even", stax.serial(conv(w=2.0), relu, pool(2, 2), conv(w=1.5, b=0.1), relu, stax.GlobalSumPool(), dense())),
     "resnet": ("even", stax.serial(conv(w=2.0), residual(relu, conv(w=1.5, b=0.1)), residual(relu, conv()), relu, gap, dense())),
-    "gap-erf-layernorm": ("image", stax.serial(conv(w=2.0), stax.LayerNorm(), stax.Erf(), conv(b=0.3), stax.Gelu(), gap, dense())),
+    "gap-erf-layernorm": ("image", stax.serial(conv(w=2.0), norm, erf, conv(b=0.3), stax.Gelu(), gap, dense())),
     "sequence": ("sequence", stax.serial(conv(w=2.0, dims=1), relu, conv(padding="SAME", b=0.1, dims=1), relu, gap, dense())),
     "deep-head": ("image", stax.serial(conv(w=2.0), relu, gap, dense(1.5, 0.2), relu, dense(1.5, 0.2), relu, dense())),
 }  # fmt: skip

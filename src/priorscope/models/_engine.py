@@ -64,7 +64,8 @@ def compute_block(
     double = lambda x: None if x is None else np.ascontiguousarray(x.detach().double().numpy())  # noqa: E731
     first = double(x1)
     assert first is not None
-    nngp, ntk = fused_kernel(program, first, double(x2), "ntk" in kinds)
+    dtype = np.float32 if x1.dtype == torch.float32 else np.float64
+    nngp, ntk = fused_kernel(program, first, double(x2), "ntk" in kinds, dtype)
     values = {"nngp": nngp, "ntk": ntk}
     return {kind: torch.from_numpy(values[kind]).to(x1.dtype) for kind in kinds}
 

@@ -11,7 +11,15 @@ from __future__ import annotations
 from numba import njit, uint64
 
 from ._activations import EXPONENTIAL, FAST, GELU, RECTIFIER, SINE, expect, prepare
-from ._filters import CIRCULAR, add_into, filter_columns, filter_columns_of_three, filter_rows, filter_rows_of_three
+from ._filters import (
+    CIRCULAR,
+    add_into,
+    affine,
+    filter_columns,
+    filter_columns_of_three,
+    filter_rows,
+    filter_rows_of_three,
+)
 
 __all__ = ["AFFINE", "CONV", "COPY", "ADD", "EXPECT", "EQUAL_PIXELS", "SCALE", "N_INTEGERS", "N_FLOATS", "run_steps"]
 
@@ -63,6 +71,13 @@ def record(kind, number, K, s1, r1, s2, r2, offset, height, width, lanes):
             r2[other] = r
             s2[other + width * lanes] = s
             r2[other + width * lanes] = r
+
+
+@njit(nogil=True, error_model="numpy", fastmath=FAST)
+def affine_plus(T, K, n, scale):
+    """``T = scale * T + K``."""
+    for m in range(n):
+        T[m] = scale * T[m] + K[m]
 
 
 @njit(inline="always")
@@ -121,11 +136,10 @@ def run_steps(steps, numbers, start, stop, K, T, w, g, lanes, dy, dx, s1, r1, s2
                 convolve(step, number[0], 0.0, t, w, lanes, y, x)
                 add_into(t, 0, k, 0, (height // step[8]) * (width // step[9]) * lanes)
         elif code == AFFINE:
-            for m in range(size):
-                k[m] = number[0] * k[m] + number[1]
+            weight = number[0]
+            affine(k, 0, size, weight, number[1])
             if with_ntk:
-                for m in range(size):
-                    t[m] = number[0] * t[m] + k[m]
+                affine_plus(t, k, size, weight)
         elif code == EQUAL_PIXELS:
             if y != 0 or x != 0:
                 k[:size] = 0.0

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from threadpoolctl import ThreadpoolController
 
 from ._machine import EXPECT
 from ._stages import run_head, run_tasks
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["fused_kernel"]
 
 HEAD_LANES = 256
+ROWS = 128  # rows of a kernel without pixels that are computed at a time
 CACHED = 1024  # numbers in a register: K, T and a scratch array of so many fit the first-level cache
 
 
@@ -80,7 +83,9 @@ class Batch:
         self.variances = variances[0].copy()
         self.head_s = np.ascontiguousarray(self.s[:, plan.head_variances :])
         self.head_r = np.ascontiguousarray(self.r[:, plan.head_variances :])
-        head_rows(plan, 0, 1, variances, variances, self, self, recording=True, ntk=False, symmetric=False)
+        head_rows(
+            plan, 0, 1, variances, variances, self, self, 0, 0, recording=True, fresh=True, ntk=False, symmetric=False
+        )
 
 
 def head_rows(
@@ -91,16 +96,19 @@ def head_rows(
     T: np.ndarray,
     a: Batch,
     b: Batch,
+    top: int,
+    left: int,
     *,
     recording: bool,
+    fresh: bool,
     ntk: bool,
     symmetric: bool,
 ) -> None:
-    """The steps without pixels on some rows, in place."""
+    """The steps without pixels on rows ``first`` to ``last``, in place; ``fresh`` when the tangent kernel is still zero."""
     steps, numbers = plan.head_steps, plan.numbers[plan.head[0] : plan.head[1]]
     run_head(
         first, last, K, T, steps, numbers, 0, len(steps), plan.n_registers, HEAD_LANES,
-        a.head_s, a.head_r, b.head_s, b.head_r, recording, ntk, symmetric,
+        a.head_s[top:], a.head_r[top:], b.head_s[left:], b.head_r[left:], recording, fresh, ntk, symmetric,
     )  # fmt: skip
 
 
@@ -115,35 +123,74 @@ def run_stages(
 
 
 def fused_kernel(
-    plan: Plan, x1: np.ndarray, x2: np.ndarray | None, with_ntk: bool
+    plan: Plan, x1: np.ndarray, x2: np.ndarray | None, with_ntk: bool, dtype: Any = np.float64
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """NNGP and NTK (None unless asked) in float64; ``x2=None`` computes each pair once."""
+    """NNGP and NTK (None unless asked), computed in float64, handed back as ``dtype``; ``x2=None`` computes each pair once."""
     symmetric = x2 is None
     a = Batch(plan, x1)
     b = a if x2 is None else Batch(plan, x2)
+    K, T = np.empty((a.n, b.n), dtype), np.empty((a.n, b.n) if with_ntk else (0, 0), dtype)
     if plan.n_stages:
-        K, T = pixel_stages(plan, a, b, symmetric, with_ntk)
-    else:
-        # numpy takes the symmetric product by itself when both factors are one array
-        K = a.x @ b.x.T
-        K /= a.x.shape[1]
-        if symmetric:
-            np.fill_diagonal(K, a.variances)
-        T = np.zeros_like(K) if with_ntk else np.zeros((1, 1))
-    size = max(1, a.n // 64)
-    starts = np.arange(0, a.n, size)
-
-    def head(part: np.ndarray) -> None:
-        for start in part:
-            stop = min(start + size, a.n)
-            head_rows(plan, start, stop, K, T, a, b, recording=False, ntk=with_ntk, symmetric=symmetric)
-
-    each(head, starts)
-    if symmetric:
-        mirror(K)
-        if with_ntk:
-            mirror(T)
+        k, t = pixel_stages(plan, a, b, symmetric, with_ntk)
+        all_rows(plan, k, t, a, b, ntk=with_ntk, symmetric=symmetric)
+        for full, values in ((K, k), (T, t)) if with_ntk else ((K, k),):
+            full[...] = values
+            if symmetric:
+                mirror(full)
+        return K, T if with_ntk else None
+    vector_rows(plan, a, b, K, T, symmetric, with_ntk)
     return K, T if with_ntk else None
+
+
+@cache
+def blas() -> ThreadpoolController:
+    """The linear algebra libraries of this process."""
+    return ThreadpoolController()
+
+
+def vector_rows(plan: Plan, a: Batch, b: Batch, K: np.ndarray, T: np.ndarray, symmetric: bool, with_ntk: bool) -> None:
+    """Inputs without pixels: each thread multiplies some rows in its own buffer, runs the head there, and writes them out."""
+    scaled = a.x / a.x.shape[1]
+
+    def run(part: np.ndarray) -> None:
+        k_rows, t_rows = np.empty(ROWS * b.n), np.empty(ROWS * b.n if with_ntk else 0)
+        for start in part:
+            stop = min(start + ROWS, a.n)
+            left = start if symmetric else 0
+            shape = (stop - start, b.n - left)
+            k = k_rows[: shape[0] * shape[1]].reshape(shape)
+            t = t_rows[: shape[0] * shape[1]].reshape(shape) if with_ntk else t_rows.reshape(0, 0)
+            np.matmul(scaled[start:stop], b.x[left:].T, out=k)
+            if symmetric:
+                np.fill_diagonal(k, a.variances[start:stop])
+            head_rows(
+                plan, 0, len(k), k, t, a, b, start, left, recording=False, fresh=True, ntk=with_ntk, symmetric=symmetric
+            )
+            for full, values in ((K, k), (T, t)) if with_ntk else ((K, k),):
+                full[start:stop, left:] = values
+                if symmetric:
+                    mirror(full[start:stop, start:stop])
+                    full[stop:, start:stop] = values[:, stop - start :].T
+
+    starts = np.arange(0, a.n, ROWS)
+    if len(starts) == 1:
+        run(starts)
+        return
+    # threads over rows, one for each product: threads inside the products would wait for each other
+    with blas().limit(limits=1, user_api="blas"):
+        each(run, starts)
+
+
+def all_rows(plan: Plan, K: np.ndarray, T: np.ndarray, a: Batch, b: Batch, *, ntk: bool, symmetric: bool) -> None:
+    """The head on the whole matrix, over the threads."""
+    size = max(1, len(K) // 32)
+
+    def run(part: np.ndarray) -> None:
+        for start in part:
+            rows = (start, min(start + size, len(K)))
+            head_rows(plan, *rows, K, T, a, b, 0, 0, recording=False, fresh=False, ntk=ntk, symmetric=symmetric)
+
+    each(run, np.arange(0, len(K), size))
 
 
 def mirror(K: np.ndarray, size: int = 256) -> None:

@@ -221,11 +221,29 @@ def run_tasks(
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)
 def run_head(
-    first, last, K, T, steps, numbers, start, stop, n_registers, lanes, s1, r1, s2, r2, recording, with_ntk, symmetric
+    first,
+    last,
+    K,
+    T,
+    steps,
+    numbers,
+    start,
+    stop,
+    n_registers,
+    lanes,
+    s1,
+    r1,
+    s2,
+    r2,
+    recording,
+    fresh,
+    with_ntk,
+    symmetric,
 ):
     """The steps without pixels on rows ``first`` to ``last`` of the matrices, in place; tables are (n, variances).
 
-    When ``recording``, K is one row of variances and the tables ``s2, r2`` are written.
+    Tables belong to the matrix's rows and columns. When ``fresh``, T is only written. When ``recording``, K is one row of
+    variances and the tables ``s2, r2`` are written.
     """
     n_variances = s2.shape[1]
     k, t = np.zeros((n_registers, lanes)), np.zeros((n_registers, lanes))
@@ -244,7 +262,7 @@ def run_head(
                 continue
             for l in range(n):
                 k[0, l] = K[i, j0 + l]
-                t[0, l] = T[i, j0 + l] if with_ntk else 0.0
+                t[0, l] = T[i, j0 + l] if with_ntk and not fresh else 0.0
             if not recording:
                 for p in range(n_variances):
                     for l in range(n):
