@@ -34,7 +34,7 @@ from ._learnability import Learnability, effective_regularisation, learnability
 from ._learning_curve import LearningCurve, learning_curve
 from ._ntk_operator import NTKOperator, ntk_operator
 from ._nystrom import Nystrom, nystrom
-from ._regime import Regime, regime, stacked_ntk
+from ._regime import FrozenFit, Regime, frozen_flow, regime, stacked_ntk
 from ._remove_features import FeatureRemoval, remove_features
 from ._sample_scores import SampleScores, prune, sample_scores
 from ._spectral_bias import Plan, SpectralBias, plan, spectral_bias
@@ -53,6 +53,8 @@ from ._symmetry import Coupling, Symmetry, TwoSample, couple, energy_test, symme
 __all__ = [
     "Regime",
     "regime",
+    "frozen_flow",
+    "FrozenFit",
     "stacked_ntk",
     "JammingPoint",
     "jamming_point",

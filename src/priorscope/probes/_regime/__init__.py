@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ._frozen import FrozenFit, frozen_flow
 from ._regime import Regime, regime, stacked_ntk
 
-__all__ = ["Regime", "regime", "stacked_ntk"]
+__all__ = ["FrozenFit", "Regime", "frozen_flow", "regime", "stacked_ntk"]

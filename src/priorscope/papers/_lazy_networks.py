@@ -1,0 +1,82 @@
+"""The networks of lazy-feature: fully connected, NTK parametrisation, smooth rectifier, all members in one product."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+__all__ = ["SCALE", "SHARPNESS", "DenseStack"]
+
+SHARPNESS = 5.0
+SCALE = 1.4043833476  # of the softplus of that sharpness: its second moment under N(0, 1) is one
+
+
+def phi(x: Tensor) -> Tensor:
+    return SCALE * functional.softplus(x, beta=SHARPNESS)
+
+
+def phi_slope(x: Tensor) -> Tensor:
+    return SCALE * (SHARPNESS * x).sigmoid()
+
+
+class DenseStack(nn.Module):
+    r"""K networks :math:`f = W^L z^L/\sqrt h`, :math:`z^{l+1} = \sigma(W^l z^l/\sqrt{n_l})`, entries N(0, 1), no biases.
+
+    Stacked weights (K, out, in), so that one batched product evaluates all members: what ``GradientFlow`` trains at once.
+    """
+
+    def __init__(self, dim: int, width: int, depth: int, seeds: Sequence[int]) -> None:
+        super().__init__()
+        self.depth = depth
+        sizes = [dim, *[width] * depth, 1]
+        members = []
+        for seed in seeds:
+            generator = torch.Generator().manual_seed(seed)
+            members.append([torch.randn(o, i, generator=generator, dtype=torch.float64) for i, o in pairwise(sizes)])
+        self.stacked = {f"w{i}": torch.stack([m[i] for m in members]) for i in range(depth + 1)}
+
+    def hidden(self, stacked: Mapping[str, Tensor], x: Tensor) -> list[Tensor]:
+        """Pre-activations (K, n, h) of every hidden layer."""
+        z, found = x, []
+        for i in range(self.depth):
+            w = stacked[f"w{i}"]
+            found.append(z @ (w.mT / w.shape[2] ** 0.5))
+            z = phi(found[-1])
+        return found
+
+    def call(self, stacked: Mapping[str, Tensor], x: Tensor) -> Tensor:
+        """Outputs (K, n, 1)."""
+        w = stacked[f"w{self.depth}"]
+        return phi(self.hidden(stacked, x)[-1]) @ (w.mT / w.shape[2] ** 0.5)
+
+    @torch.no_grad()
+    def gram(self, stacked: Mapping[str, Tensor], x1: Tensor, x2: Tensor | None = None) -> Tensor:
+        r"""Tangent kernels (K, n1, n2), layer by layer: activations' products times products of back-propagated signals.
+
+        .. math:: \Theta = \frac{z^L\cdot z'^L}{h} + \sum_l \frac{z^{l-1}\cdot z'^{l-1}}{n_{l-1}}\;\delta^l\cdot\delta'^l
+        """
+        left = self._signals(stacked, x1)
+        right = left if x2 is None else self._signals(stacked, x2)
+        total = torch.zeros((), dtype=x1.dtype)
+        for (z, d), (z2, d2) in zip(left, right):
+            share = (z @ z2.mT) / z.shape[-1]
+            total = total + (share if d is None or d2 is None else share * (d @ d2.mT))
+        return total
+
+    def _signals(self, stacked: Mapping[str, Tensor], x: Tensor) -> list[tuple[Tensor, Tensor | None]]:
+        """Of each weight: the activations it sees and the signal behind it (None behind the readout)."""
+        pre = self.hidden(stacked, x)
+        seen = [x, *[phi(a) for a in pre]]
+        found: list[tuple[Tensor, Tensor | None]] = [(seen[-1], None)]
+        w = stacked[f"w{self.depth}"]
+        back = (w / w.shape[2] ** 0.5) * phi_slope(pre[-1])  # (K, n, h)
+        for i in range(self.depth - 1, -1, -1):
+            found.append((seen[i], back))
+            if i:
+                w = stacked[f"w{i}"]
+                back = (back @ (w / w.shape[2] ** 0.5)) * phi_slope(pre[i - 1])
+        return found
