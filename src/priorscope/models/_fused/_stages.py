@@ -139,15 +139,16 @@ def run_tasks(
     all_K, all_T = np.zeros(size * lanes), np.zeros(size * lanes)
     n_channels = x1.shape[1] // (stages[0, 2] * stages[0, 3])
     last_i = last_j = -1
+    one, two = tasks.shape[1] - 4, tasks.shape[1] - 3  # not literals: numba would compile anew for each
     for task in range(tasks.shape[0]):
         i, j0, group = tasks[task, 0], tasks[task, 1], tasks[task, 2]
         if j0 != last_j:
-            side_by_side(x2, j0, second, lanes, input_rows, 2)
+            side_by_side(x2, j0, second, lanes, input_rows, two)
             if selves:
-                side_by_side(x2, j0, first, lanes, input_rows, 1)
+                side_by_side(x2, j0, first, lanes, input_rows, one)
             else:
-                side_by_side(s2, j0, other_s, lanes, table_rows, 2)
-                side_by_side(r2, j0, other_r, lanes, table_rows, 2)
+                side_by_side(s2, j0, other_s, lanes, table_rows, two)
+                side_by_side(r2, j0, other_r, lanes, table_rows, two)
         if not selves and i != last_i:
             spread_out(x1, i, first, lanes)
             spread_out(s1, i, own_s, lanes)
@@ -246,6 +247,7 @@ def run_head(
     variances and the tables ``s2, r2`` are written.
     """
     n_variances = s2.shape[1]
+    zero = start - start  # not a literal: numba would compile the steps anew for one
     k, t = np.zeros((n_registers, lanes)), np.zeros((n_registers, lanes))
     w, g = np.empty(lanes), np.empty(lanes)
     own_s, own_r = np.zeros(n_variances * lanes), np.zeros(n_variances * lanes)
@@ -269,7 +271,23 @@ def run_head(
                         own_s[p * n + l] = s1[i, p]
                         own_r[p * n + l] = r1[i, p]
             run_steps(
-                steps, numbers, start, stop, k, t, w, g, n, 0, 0, own_s, own_r, other_s, other_r, recording, with_ntk
+                steps,
+                numbers,
+                start,
+                stop,
+                k,
+                t,
+                w,
+                g,
+                n,
+                zero,
+                zero,
+                own_s,
+                own_r,
+                other_s,
+                other_r,
+                recording,
+                with_ntk,
             )
             for l in range(n):
                 K[i, j0 + l] = k[0, l]
