@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ._pilot import Nested, Pilot, draw_pilot, gram_of, nested_regression, prefix_sizes
+from ._pilot import Nested, Pilot, draw_pilot, gram_of, leave_one_out, nested_regression, prefix_sizes
 
 __all__ = ["LearningCurve", "learning_curve", "measure"]
 
@@ -70,6 +70,22 @@ class LearningCurve:
         return base.mark_rule().encode(y="low:Q", y2="high:Q") + points
 
 
+def _with_leave_one_out(nested: Nested, gram: Array, pilot: Pilot, ridge: float) -> Nested:
+    """Append the largest size, all of the pilot but one: residuals (K^-1 y)_i / (K^-1)_ii test every sample once."""
+    n = len(pilot)
+    left = leave_one_out(gram, pilot.targets, labels=pilot.labels, ridge=ridge)
+    wrong = None if nested.wrong is None or left.wrong is None else np.vstack([nested.wrong, left.wrong])
+    return Nested(
+        np.append(nested.sizes, n - 1),
+        np.vstack([nested.loss, left.loss]),
+        wrong,
+        np.vstack([nested.count, np.ones(n)]),
+        np.append(nested.kappa, left.kappa),
+        np.append(nested.quadratic, left.quadratic),
+        max(nested.jitter, left.jitter),
+    )
+
+
 def measure(
     gram: Array,
     pilot: Pilot,
@@ -93,6 +109,8 @@ def measure(
         orderings=orderings if time is None else min(orderings, 8),
         seed=seed,
     )
+    if time is None:
+        nested = _with_leave_one_out(nested, gram, pilot, ridge)
     weights = np.random.default_rng(seed + 1).multinomial(n, np.full(n, 1 / n), size=draws).astype(float)
     tested = np.maximum(weights @ nested.count.T, 1e-12)
     spread = (weights @ nested.loss.T) / tested  # (draws, sizes)
@@ -139,15 +157,16 @@ def learning_curve(
 
     For each random ordering of the pilot, one Cholesky factorisation :math:`K = LL^\top` gives the predictions of *every*
     prefix: :math:`f_p(x_j) = \sum_{i<p} L_{ji}(L^{-1}y)_i`. Errors are averaged over 24 orderings (tuned by us: more change
-    the curve by less than its sampling error). ``model`` is an Architecture, an ``nn.Module`` (empirical tangent kernel), a
-    kernel function of two batches, or a kernel matrix of the training split. ``time`` stops gradient flow early.
+    the curve by less than its sampling error); leave-one-out adds the size n - 1 unless ``time`` is finite. ``model`` is an
+    Architecture, an ``nn.Module`` (empirical tangent kernel), a kernel function of two batches, or a kernel matrix of the
+    training split. ``time`` stops gradient flow early.
 
     Example:
         >>> import priorscope as ps, torch
         >>> x = torch.randn(40, 2, generator=torch.Generator().manual_seed(0))
         >>> data = ps.data.from_arrays(x, x[:, 0] * x[:, 1], test_fraction=0.0)
         >>> learning_curve(data, lambda a, b: torch.exp(-torch.cdist(a, b))).sizes[-1].item()
-        35
+        39
     """
     if ridge < 0 or (time is not None and time <= 0):
         raise ValueError(f"learning_curve needs ridge >= 0 and time > 0; got ridge = {ridge}, time = {time}.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from priorscope.probes._pilot import factorise, nested_regression, prefix_sizes
+from priorscope.probes._pilot import factorise, leave_one_out, nested_regression, prefix_sizes
 
 
 def _problem(n: int = 40, outputs: int = 3) -> tuple[np.ndarray, np.ndarray]:
@@ -69,3 +69,16 @@ def test_prefix_sizes_end_at_seven_eighths() -> None:
     sizes = prefix_sizes(400)
     assert sizes[-1] == 350
     assert (np.diff(sizes) > 0).all()
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.3])
+def test_leave_one_out_equals_n_solves(ridge: float) -> None:
+    gram, y = _problem(20)
+    labels = y.argmax(1)
+    found = leave_one_out(gram, y, labels=labels, ridge=ridge)
+    for i in range(20):
+        rest = np.delete(np.arange(20), i)
+        guess = gram[i, rest] @ np.linalg.solve(gram[np.ix_(rest, rest)] + ridge * np.eye(19), y[rest])
+        assert found.loss[0, i] == pytest.approx(((guess - y[i]) ** 2).mean(), rel=1e-8)
+        assert found.wrong is not None
+        assert found.wrong[0, i] == float(guess.argmax() != labels[i])

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.linalg as sla
 from numpy.typing import NDArray
 
-__all__ = ["Nested", "factorise", "nested_regression", "prefix_sizes"]
+__all__ = ["Nested", "factorise", "leave_one_out", "nested_regression", "prefix_sizes"]
 
 Array = NDArray[np.float64]
 
@@ -119,3 +119,30 @@ def nested_regression(
             kappa[s] += 1.0 / traces[p - 1]
             quadratic[s] += quadratics[p - 1]
     return Nested(sizes, loss, wrong, count, kappa / orderings, quadratic / orderings, worst)
+
+
+def leave_one_out(
+    gram: Array, targets: Array, *, labels: NDArray[np.int64] | None = None, ridge: float = 0.0
+) -> Nested:
+    r"""Errors of the n predictors trained on all points but one, at that one, from one inverse.
+
+    The residual is :math:`y_i - f_{-i}(x_i) = (K^{-1}y)_i / (K^{-1})_{ii}` with K the Gram matrix plus ridge (Rasmussen &
+    Williams 2006, eq. 5.12). The one size is n - 1; ``kappa`` is taken there as :math:`n/(n-1)` times its value at n, to
+    first order in 1/n the same thing for :math:`\kappa \sim 1/n`.
+    """
+    n = len(gram)
+    L, jitter = factorise(gram + ridge * np.eye(n) if ridge else gram)
+    inverse = sla.cho_solve((L, True), np.eye(n), check_finite=False)
+    weights = inverse @ targets
+    fitted = targets - weights / np.diag(inverse)[:, None]
+    loss, wrong = _record(fitted, targets, labels, targets.shape[1] == 1)
+    kappa = n / (n - 1) / float(np.trace(inverse))
+    return Nested(
+        np.array([n - 1]),
+        loss[None],
+        None if wrong is None else wrong[None],
+        np.ones((1, n)),
+        np.array([kappa]),
+        np.array([float((targets * weights).sum())]),
+        jitter,
+    )
