@@ -1,9 +1,10 @@
 """Blocks, files that resume, executors, estimates, refusals: all give the one answer."""
 
 import json
+import multiprocessing
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -30,6 +31,19 @@ def test_blocks_and_executors_give_the_same_matrix(path, second):
     same(ARCH.kernel(X, second, path=path, block=4), whole)
     with ThreadPoolExecutor(2) as pool:
         same(ARCH.kernel(X, second, path=path, block=3, executor=pool), whole)
+
+
+@pytest.mark.slow
+def test_processes_and_a_cluster_give_the_same_matrix():
+    whole = ARCH.kernel(X)
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
+        same(ARCH.kernel(X, block=4, executor=pool), whole)
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        same(ARCH.kernel(X, block=4, executor=client), whole)
 
 
 @pytest.mark.parametrize("suffix", ["npy", "zarr"])
