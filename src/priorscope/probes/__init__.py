@@ -3,6 +3,7 @@
 from ._blind_spots import BlindSpots, blind_spots
 from ._eigenfunctions import Modes, circle_modes, hypercube_modes, product_modes, sphere_modes
 from ._empirical_ntk import empirical_ntk
+from ._ensemble_fluctuations import ExcessError, Fluctuations, excess_error, fluctuations
 from ._forecast import Forecast, SamplesNeeded, forecast
 from ._geometry import (
     AverageGeometry,
@@ -55,6 +56,10 @@ __all__ = [
     "regime",
     "frozen_flow",
     "FrozenFit",
+    "fluctuations",
+    "Fluctuations",
+    "excess_error",
+    "ExcessError",
     "stacked_ntk",
     "JammingPoint",
     "jamming_point",

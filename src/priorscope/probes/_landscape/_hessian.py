@@ -83,14 +83,18 @@ def hessian_split(network: nn.Module, inputs: Tensor, targets: Tensor, loss: Los
     if len(problem.x) == 0:
         zero = torch.zeros(N, N, dtype=torch.float64)
         return HessianSplit(zero, zero.clone())
-    J = torch.func.jacrev(problem.outputs)(problem.w)  # (active, outputs, N)
+
+    def one(w: Tensor, point: Tensor) -> Tensor:
+        return problem.members.call(w[None], point[None])[0, 0]
+
+    J = torch.func.vmap(torch.func.jacrev(one), (None, 0), chunk_size=256)(problem.w, problem.x)  # (active, outputs, N)
     first = torch.einsum("pon,poq,pqm->nm", J, problem.curvature, J) if J.shape[1] > 1 else _weighted_gram(J, problem)
     gradient = torch.func.grad(problem.weighted)
 
     def product(v: Tensor) -> Tensor:
         return torch.func.jvp(gradient, (problem.w,), (v,))[1]
 
-    second = torch.func.vmap(product, chunk_size=256)(torch.eye(N, dtype=torch.float64)).detach()
+    second = torch.func.vmap(product, chunk_size=8)(torch.eye(N, dtype=torch.float64)).detach()
     return HessianSplit(first.detach() / problem.n, (second + second.mT) / 2)
 
 
