@@ -21,9 +21,9 @@ MULTIPLES = (2, 4, 8)
 POOL = 9  # samples of a task over those of a pilot: the largest training size and as much again as a pilot to test on
 SIDE = 8  # side to which images are averaged for convolutional kernels, whose cost grows with the pixels
 REAL = {"tiny": ("digits",), "small": ("mnist", "fashion_mnist", "cifar10")}
-PILOTS = {  # as large as the cost of the kernel allows; truncation and sampling noise both fall with the pilot
+PILOTS = {  # as large as the cost of the kernel allows: sampling noise falls with the pilot
     "tiny": {"fcn": 60, "vec": 60, "power law": 60},
-    "small": {"fcn": 750, "vec": 400, "lap": 150, "gap": 150, "power law": 800},
+    "small": {"fcn": 750, "vec": 400, "lap": 180, "gap": 180, "power law": 800},
     "paper": {"fcn": 1500, "vec": 1000, "lap": 300, "gap": 300, "power law": 1500},
 }
 SYNTHETIC = ("1.3-1.6", "1.5-2.0", "1.8-1.5")  # exponents of the eigenvalues and of the target's power
