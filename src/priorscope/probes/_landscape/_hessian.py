@@ -89,12 +89,7 @@ def hessian_split(network: nn.Module, inputs: Tensor, targets: Tensor, loss: Los
 
     J = torch.func.vmap(torch.func.jacrev(one), (None, 0), chunk_size=256)(problem.w, problem.x)  # (active, outputs, N)
     first = torch.einsum("pon,poq,pqm->nm", J, problem.curvature, J) if J.shape[1] > 1 else _weighted_gram(J, problem)
-    gradient = torch.func.grad(problem.weighted)
-
-    def product(v: Tensor) -> Tensor:
-        return torch.func.jvp(gradient, (problem.w,), (v,))[1]
-
-    second = torch.func.vmap(product, chunk_size=8)(torch.eye(N, dtype=torch.float64)).detach()
+    second = torch.autograd.functional.hessian(problem.weighted, problem.w).detach()
     return HessianSplit(first.detach() / problem.n, (second + second.mT) / 2)
 
 
