@@ -31,12 +31,14 @@ def _dataset(y: np.ndarray) -> ps.data.Dataset:
 @pytest.mark.parametrize("outputs, typical", [(1, 0.4), (8, 0.15)])
 def test_forecast_of_a_power_law_target_beyond_the_pilot(outputs: int, typical: float) -> None:
     # One output: a pilot of 150 knows the level to sqrt(2/150) = 12 % and the slope as badly. Eight outputs: a third of that.
+    # The coverage is the point here. The bounds on the median error are coarse guards, not derived: that of one output was
+    # set after 0.24 was seen on these seeds.
     rank = np.arange(
         1, 10_001.0
     )  # the expected error is known: theory, checked against regression in test_learnability
     truth = np.array([ps.probes.learnability(rank**-1.4, n, power=rank**-1.8).error for n in (300, 600)])
     errors, covered = [], []
-    for seed in range(201, 207):  # seeds that no constant of the forecast was set on
+    for seed in range(201, 207):  # no constant of the forecast was set on these
         gram, y = _power_law_task(150, seed, outputs, len(rank))
         result = ps.forecast(_dataset(y), gram, [300, 600], pilot=150, seed=seed)
         errors += np.abs(np.log(result.error / truth)).tolist()
