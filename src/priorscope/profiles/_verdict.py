@@ -24,7 +24,7 @@ def _reasons(c: CandidateProfile, best: CandidateProfile, horizon: int, found: A
     elif mine.low > top.high:
         verdict = "clearly worse"
     else:
-        verdict = "worse"
+        verdict = "perhaps worse"
     reasons = [c.candidate.words]
     if c is not best:
         reasons.append(f"{ratio:.2g} times the best error at n = {horizon}")
