@@ -10,8 +10,7 @@ from typing import Any
 
 import torch
 
-from priorscope.probes import spectrum
-from priorscope.probes._blind_spots import BlindSpots, blind_spots
+from priorscope.probes import BlindSpots, blind_spots, spectrum
 from priorscope.probes._forecast import forecast_gram
 from priorscope.probes._pilot import Pilot, draw_pilot, gram_of
 

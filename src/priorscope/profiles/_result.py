@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from priorscope.probes import Forecast, SamplesNeeded, Spectrum
-from priorscope.probes._blind_spots import BlindSpots
+from priorscope.probes import BlindSpots, Forecast, SamplesNeeded, Spectrum
 
 from ._candidates import Candidate
 from ._regime import Regime

@@ -68,6 +68,11 @@ def words(result: Profile) -> list[str]:
     ties = [c.name for c in result.candidates[1:] if c.verdict == "as good"]
     if ties:
         lines.append(f"As good within 10 %: {', '.join(ties)}.")
+    unsettled = [c.name for c in result.candidates[1:] if c.verdict == "perhaps worse"]
+    if unsettled:
+        lines.append(
+            f"Not settled: the intervals of {', '.join(unsettled)} overlap with its own, so the order may change."
+        )
     if best.needed.reached:
         lines.append(f"An error of {result.target_error:.3g} should take about {best.needed.value:.0f} samples.")
     lines += [f"{reason[0].upper()}{reason[1:]}." for reason in best.reasons[1:]]
