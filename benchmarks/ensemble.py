@@ -12,6 +12,7 @@ import time
 from types import SimpleNamespace
 
 import torch
+from _results import row, write
 from torch import Tensor, nn
 
 import priorscope as ps
@@ -35,12 +36,14 @@ def main() -> None:
     parser.add_argument("--members", type=int, default=32)
     parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    parser.add_argument("--json", help="file for the rows of the performance page")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     data = ps.data.digits(classes="parity").subset(128, seed=0)
     x, y = data.inputs.flatten(1), data.targets
     train = SimpleNamespace(inputs=x, targets=y)
     print(f"{'width':>6} {'depth':>6} {'together s':>11} {'loop s':>8} {'ratio':>6} {'largest difference':>19}")
+    rows = []
     for width, depth in ((16, 1), (16, 2), (32, 2), (64, 2)):
         arch = ps.models.fcn(depth)
         ensemble = arch.ensemble((64,), width=width, outputs=1, seeds=range(options.members))
@@ -56,6 +59,10 @@ def main() -> None:
         loop = time.perf_counter() - start
         difference = float((together - alone).abs().max())
         print(f"{width:6} {depth:6} {seconds:11.3f} {loop:8.3f} {loop / seconds:6.1f} {difference:19.2e}")
+        case = f"{options.members} networks, width {width}, {depth} hidden layers, {options.steps} steps"
+        rows.append(row(case, seconds, loop, "a loop over them", note=f"outputs {difference:.0e} apart"))
+    if options.json:
+        write(options.json, "ensemble", rows)
 
 
 if __name__ == "__main__":

@@ -6,10 +6,11 @@ Run ``python benchmarks/lab.py`` on a quiet machine with two cores or more. Aims
 from __future__ import annotations
 
 import argparse
-import json
 import tempfile
 import time
 from pathlib import Path
+
+from _results import row, write
 
 from priorscope.lab import Paper, Store, process_executor, sweep
 
@@ -57,13 +58,13 @@ def products_for(seconds: float) -> int:
 
 
 def main() -> None:
-    """Measure both and print one line each (or JSON)."""
+    """Measure both and print one line each."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--points", type=int, default=500, help="points for the overhead")
     parser.add_argument("--seconds", type=float, default=0.5, help="length of a compute-bound point")
     parser.add_argument("--tasks", type=int, default=24, help="compute-bound points")
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--json", help="file for the rows of the performance page")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
@@ -79,8 +80,11 @@ def main() -> None:
             two.append(timed(work, heavy, 2, place))
     result = {"overhead_ms": 1e3 * overhead, "one_s": min(one), "two_s": min(two), "speed_up": min(one) / min(two)}
     if options.json:
-        print(json.dumps(result))
-        return
+        rows = [
+            row("overhead a point", overhead, note=f"{options.points} empty points, one process; aim below 10 ms"),
+            row("compute-bound points, two processes", min(two), min(one), "one process", note="aim 1.8×"),
+        ]
+        write(options.json, "lab", rows)
     print(f"overhead per point: {result['overhead_ms']:.2f} ms (aim < 10 ms), {options.points} points, one process")
     print(f"two processes: {result['one_s']:.2f} s -> {result['two_s']:.2f} s, {result['speed_up']:.2f}x (aim >= 1.8x)")
 

@@ -1,4 +1,4 @@
-"""What mkdocs asks while it builds: the navigation, claims tables from the ledger, formulas as MathML (no network)."""
+"""What mkdocs asks while it builds: navigation, tables of claims and benchmarks, formulas as MathML (no network)."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from mkdocs.structure.files import File
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import api_pages
+import performance
 import readme_claims
 
 log = logging.getLogger("mkdocs.hooks.priorscope")
@@ -65,7 +66,7 @@ def _section_order(folder: str) -> tuple[int, str]:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
-    """``<!-- claims -->`` becomes the whole ledger, ``<!-- claims: NAME -->`` that of one paper."""
+    """``<!-- claims -->`` becomes the whole ledger, ``<!-- claims: NAME -->`` that of one paper; benchmarks likewise."""
 
     def table(match: re.Match[str]) -> str:
         name = match.group(1)
@@ -75,6 +76,8 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
         return readme_claims.claims_markdown(lines)
 
     place = Path(page.file.src_uri)
+    if page.file.src_uri == "performance.md":
+        markdown = performance.with_tables(markdown)
     known = place.parts[0] == "papers" and place.stem in {line["paper"] for line in readme_claims.ledger()}
     if known and not CLAIMS.search(markdown):
         markdown += f"\n\n## Claims\n\n<!-- claims: {place.stem} -->\n"
