@@ -27,6 +27,7 @@ REGISTRY: dict[str, str] = {
     "feature-removal": "priorscope.papers._feature_removal",
     "pruning": "priorscope.papers._pruning",
     "jamming": "priorscope.papers._jamming",
+    "jamming-data": "priorscope.papers._jamming_data",
     "lazy-feature": "priorscope.papers._lazy_feature",
 }
 """Every paper by its name; the module is imported on first use.

@@ -6,7 +6,7 @@ faster: the backward pass sees only patterns with positive slack, and nothing is
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -28,11 +28,16 @@ def train_hinge(
     *,
     stages: Sequence[tuple[float, float]] = STAGES,
     margin: float = MARGIN,
+    enough: int = 0,
+    watch: Callable[[int], None] | None = None,
+    watch_at: Sequence[int] = (),
 ) -> int:
     """Train a plain network (Linear, activation, …, Linear) in place; the number of steps until every margin was met.
 
-    Returns ``steps`` when patterns stay unsatisfied.
+    Returns ``steps`` when more than ``enough`` patterns stay unsatisfied. ``watch(step)`` is called with the network's
+    weights up to date after each step of ``watch_at``.
     """
+    wanted = frozenset(watch_at) if watch is not None else frozenset()
     layers = [m for m in network if isinstance(m, nn.Linear)]
     relu = any(isinstance(m, nn.ReLU) for m in network)
     w = np.concatenate([p.detach().numpy().ravel() for p in network.parameters()])
@@ -50,7 +55,7 @@ def train_hinge(
             z.append(np.maximum(a, 0, out=a) if relu else np.tanh(a, out=a))
         slack = margin - y * (z[-1] @ W[-1][0] + B[-1][0])
         active = np.flatnonzero(slack > 0)
-        if len(active) == 0:
+        if len(active) <= enough:
             step -= 1
             break
         few = len(active) < 0.8 * P
@@ -68,11 +73,18 @@ def train_hinge(
         m += 0.1 * (g - m)
         v += 0.001 * (g * g - v)
         w -= rate / (1 - 0.9**step) * m / (np.sqrt(v / (1 - 0.999**step)) + 1e-8)
+        if step in wanted and watch is not None:
+            _write(layers, W, B)
+            watch(step)
+    _write(layers, W, B)
+    return step
+
+
+def _write(layers: Sequence[nn.Linear], W: Sequence[np.ndarray], B: Sequence[np.ndarray]) -> None:
     with torch.no_grad():
         for layer, weight, bias in zip(layers, W, B):
             layer.weight.copy_(torch.from_numpy(weight))
             layer.bias.copy_(torch.from_numpy(bias))
-    return step
 
 
 def _views(flat: np.ndarray, layers: Sequence[nn.Linear]) -> tuple[list[np.ndarray], list[np.ndarray]]:
