@@ -5,7 +5,9 @@ import pytest
 import torch
 from torch import nn
 
+import priorscope as ps
 from priorscope.inference import AllFitted, GradientDescent, QuadraticHinge, Squared, as_loss
+from priorscope.inference._dense_form import dense_form
 from priorscope.probes._landscape import (
     count_cusps,
     count_weights,
@@ -104,6 +106,53 @@ def test_t6_the_parts_add_up_to_the_hessian(activation, loss):
     v = torch.randn(len(w), dtype=torch.float64).numpy()
     np.testing.assert_allclose(operators.first @ v, split.first.numpy() @ v, atol=1e-11)
     np.testing.assert_allclose(operators.second @ v, split.second.numpy() @ v, atol=1e-11)
+
+
+class Opaque(nn.Module):
+    """The same network, but not to be read as layers: differentiated by tracing."""
+
+    def __init__(self, inner):
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, x):
+        return self.inner(x)
+
+
+@pytest.mark.parametrize(
+    "net",
+    [
+        shaken(plain_network(4, 5, 4)),
+        shaken(plain_network(4, 5, 3, activation="tanh", outputs=2)),
+        ps.models.fcn(3, activation="erf", bias_variance=0.2).network((4,), width=5, outputs=1, seed=0).double(),
+        nn.Sequential(nn.Linear(4, 3, bias=False), nn.Softplus(), nn.Linear(3, 1)).double(),
+    ],
+    ids=["relu", "tanh", "erf", "softplus"],
+)
+def test_by_hand_and_by_tracing(net):
+    data = random_patterns(30, 4)
+    assert dense_form(net) is not None
+    assert dense_form(Opaque(net)) is None
+    y = data.targets.expand(-1, net(data.inputs).shape[1])
+    for name in ("quadratic-hinge", "logistic"):
+        hand, traced = (hessian_split(m, data.inputs, y, as_loss(name)) for m in (net, Opaque(net)))
+        for a, b in ((hand.first, traced.first), (hand.second, traced.second)):
+            torch.testing.assert_close(a, b, atol=1e-13, rtol=1e-10)
+        assert (hand.second - traced.first).abs().max() > 1e-4
+
+
+def test_what_is_not_a_stack_of_dense_layers_is_not_read_as_one():
+    frozen = nn.Sequential(nn.Linear(2, 2), nn.ReLU(), nn.Linear(2, 1))
+    frozen[0].weight.requires_grad_(False)
+    for other in (
+        nn.Sequential(nn.Linear(2, 2), nn.Dropout(), nn.Linear(2, 1)),
+        nn.Sequential(nn.Linear(2, 2), nn.ReLU(), nn.Tanh(), nn.Linear(2, 1)),
+        nn.Sequential(nn.Linear(2, 1), nn.Tanh()),
+        ps.models.fcn(1).network((4,), width=5, outputs=1, seed=0, initialisation="antisymmetric"),
+        ps.models.gap(1).network((1, 4, 4), width=5, outputs=1, seed=0),
+        frozen,
+    ):
+        assert dense_form(other) is None
 
 
 def test_t7_the_first_part_has_the_rank_of_the_unsatisfied():

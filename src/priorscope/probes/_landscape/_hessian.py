@@ -11,6 +11,8 @@ from scipy.sparse.linalg import LinearOperator
 from torch import Tensor, nn
 
 from ...inference import Loss, Members
+from ...inference._dense_form import dense_form
+from ._dense_hessian import dense_parts
 
 __all__ = ["HessianOperators", "HessianSplit", "hessian_operators", "hessian_split", "lanczos_density"]
 
@@ -70,7 +72,8 @@ def hessian_split(network: nn.Module, inputs: Tensor, targets: Tensor, loss: Los
 
     Only patterns with a slope or a curvature enter. For the quadratic hinge these are the unsatisfied ones and
     :math:`H_0 = \frac1P\sum_m\nabla\Delta\otimes\nabla\Delta`, :math:`H_p = \frac1P\sum_m\Delta\,\nabla\nabla\Delta`:
-    Geiger et al. (2019), eq. 6.
+    Geiger et al. (2019), eq. 6. Fully connected networks are differentiated by hand, layer by layer, in matrix products;
+    any other module by automatic differentiation.
 
     Example:
         >>> from priorscope.inference import Squared
@@ -83,6 +86,17 @@ def hessian_split(network: nn.Module, inputs: Tensor, targets: Tensor, loss: Los
     if len(problem.x) == 0:
         zero = torch.zeros(N, N, dtype=torch.float64)
         return HessianSplit(zero, zero.clone())
+
+    form = dense_form(problem.members.model)
+    if form is not None:
+        params = {name: p[0] for name, p in problem.members.unflatten(problem.members.flat).items()}
+        first, second = dense_parts(form, params, problem.x, problem.slope, problem.curvature)
+        return HessianSplit(first / problem.n, second / problem.n)
+    return _traced_split(problem)
+
+
+def _traced_split(problem: _Problem) -> HessianSplit:
+    """The split of any module: Jacobian by reverse mode, products of H_p with all unit vectors, a block at a time."""
 
     def one(w: Tensor, point: Tensor) -> Tensor:
         return problem.members.call(w[None], point[None])[0, 0]
