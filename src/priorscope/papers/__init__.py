@@ -28,6 +28,7 @@ REGISTRY: dict[str, str] = {
     "pruning": "priorscope.papers._pruning",
     "jamming": "priorscope.papers._jamming",
     "jamming-data": "priorscope.papers._jamming_data",
+    "double-descent": "priorscope.papers._double_descent",
     "lazy-feature": "priorscope.papers._lazy_feature",
 }
 """Every paper by its name; the module is imported on first use.
