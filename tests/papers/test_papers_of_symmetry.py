@@ -54,7 +54,7 @@ def test_judge_of_data_efficiency() -> None:
     def error(p: dict[str, Any], i: int, bends: tuple[str, ...]) -> float:
         late = 0.4 if p["system"] in bends else 0.1
         m, knee = p["m"], 256
-        return float((min(m, knee) / 64) ** -0.1 * max(m / knee, 1) ** -late * (0.9 + 0.002 * (i % 3)))
+        return float((min(m, knee) / 64) ** -0.1 * max(m / knee, 1) ** -late * (0.9 + 0.004 * (7 * i * i % 11)))
 
     for bends, wanted in ((("VEC_n",), "holds"), (("VEC_n", "LCN_n"), "not shown"), ((), "not shown")):
         table = _table("dide", error=lambda p, i, bends=bends: error(p, i, bends))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -24,6 +25,7 @@ TARGET_SIZE = 10.0
 VARIANTS = ("ntk", "nn", "nn+", "nn++")
 
 
+@lru_cache(maxsize=8)  # points of one grid ask for the same images again and again
 def images(name: str, size: int, n_train: int, n_test: int, seed: int) -> data.Dataset:
     """CIFAR-10 average-pooled to ``size``, the synthetic local features, or a folder of images ("folder:path")."""
     if name == "local":
