@@ -10,9 +10,10 @@ import torch
 
 import priorscope as ps
 from priorscope.profiles import Profile
-from priorscope.profiles._candidates import default_candidates, load_model, user_candidate
+from priorscope.profiles._candidates import default_candidates
 from priorscope.profiles._prepare import prepare
 from priorscope.profiles._symmetry import data_symmetries, model_symmetries
+from priorscope.profiles._user_model import load_model, user_candidate
 
 
 def test_translation_invariant_labels_want_pooling(small_profile: Profile) -> None:

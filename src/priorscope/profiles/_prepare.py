@@ -16,11 +16,20 @@ _LONGEST_SIGNAL = 64
 
 @dataclass(frozen=True)
 class Prepared:
-    """Data ready to be profiled, the size of the pilot, and what was done to get there."""
+    """Data ready to be profiled, the size of the pilot, what was done to get there, and the data as they came."""
 
     data: Any
     pilot: int
     notes: tuple[str, ...]
+    original: Any
+
+    def native(self, index: Any) -> Any:
+        """The samples ``index`` at their own size, standardised among themselves: what a user's network is given."""
+        rows = torch.as_tensor(index)
+        if self.original.input_shape == self.data.input_shape:
+            return self.data.take(rows)
+        part = self.original.take(rows).standardised()
+        return replace(part, train=replace(part.train, targets=self.data.train.targets[rows]))
 
 
 def _resized(data: Any, limit: int | None) -> tuple[Any, list[str]]:
@@ -57,6 +66,7 @@ def prepare(data: Any, pilot: int = 300, *, resize: int | None = None) -> Prepar
     if pilot < 10:
         raise ValueError(f"a profile needs a pilot of at least 10 samples; got {pilot}.")
     notes: list[str] = []
+    original = data
     data, shrunk = _resized(data, resize)
     notes += shrunk
     data = data.standardised()
@@ -74,4 +84,4 @@ def prepare(data: Any, pilot: int = 300, *, resize: int | None = None) -> Prepar
         notes.append(f"the pilot is {size} of {n} training samples, drawn at random")
     if data.inputs.dtype not in (torch.float32, torch.float64):
         data = replace(data, train=replace(data.train, inputs=data.inputs.float()))
-    return Prepared(data, size, tuple(notes))
+    return Prepared(data, size, tuple(notes), original)

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-import resource
 import time as clock
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import torch
 
 from priorscope.probes import BlindSpots, blind_spots, spectrum
 from priorscope.probes._forecast import forecast_gram
 from priorscope.probes._pilot import Pilot, draw_pilot, gram_of
 
-from ._candidates import Candidate, default_candidates, load_model, user_candidate
+from ._candidates import Candidate, default_candidates, variations
+from ._memory import PeakMemory
+from ._network import network_blind_spots, network_gram, network_regime, network_symmetries
 from ._prepare import prepare
 from ._regime import kernel_regime
 from ._result import CandidateProfile, Profile
 from ._symmetry import data_symmetries, model_symmetries
+from ._user_model import load_model, user_candidate
+from ._user_network import UserNetwork
 from ._verdict import rank
 
 __all__ = ["profile"]
@@ -26,66 +30,91 @@ __all__ = ["profile"]
 _HORIZON = 4  # candidates are ranked at this many times the pilot
 
 
+@dataclass(frozen=True)
+class _View:
+    """The pilot twice: as small as kernels need it, and at its own size for networks of the user."""
+
+    small: Any
+    native: Any
+    pilot: Pilot
+    native_pilot: Pilot
+
+
+def _whole(pilot: Pilot, inputs: torch.Tensor) -> Pilot:
+    """The pilot as all of a data set of its own rows."""
+    return replace(pilot, index=np.arange(len(pilot)), inputs=inputs)
+
+
 def _kernel_function(candidate: Candidate) -> Callable[..., Any]:
-    if candidate.closed_form:
-        return lambda a, b: candidate.model.kernel(a, b, kinds=("ntk",)).ntk.double().numpy()
-
-    def empirical(a: torch.Tensor, b: torch.Tensor) -> Any:
-        from priorscope.probes import empirical_ntk
-
-        return empirical_ntk(candidate.model, a.float(), b.float()).detach().double().numpy()
-
-    return empirical
+    return lambda a, b: candidate.model.kernel(a, b, kinds=("ntk",)).ntk.double().numpy()
 
 
 def _collect(
-    data: Any, models: Sequence[Any] | None, candidates: Sequence[Any] | None
+    data: Any, native: Any, models: Sequence[Any] | None, candidates: Sequence[Any] | None
 ) -> tuple[list[Candidate], list[str]]:
-    shape, outputs = data.input_shape, data.n_outputs
+    shape, outputs, sample = native.input_shape, data.n_outputs, native.inputs
+
+    def found_by(model: Any) -> Candidate:
+        if isinstance(model, str):
+            return load_model(model, shape, outputs, sample)
+        return user_candidate(model, None, shape, outputs, sample)
+
+    notes: list[str] = []
     if candidates is not None:
-        found = []
-        notes: list[str] = []
-        for one in candidates:
-            found.append(one if isinstance(one, Candidate) else user_candidate(one, None, shape, outputs))
+        found = [one if isinstance(one, Candidate) else found_by(one) for one in candidates]
     else:
-        found, notes = default_candidates(shape)
-    for model in models or ():
-        found.append(
-            load_model(model, shape, outputs) if isinstance(model, str) else user_candidate(model, None, shape, outputs)
-        )
+        found, notes = default_candidates(data.input_shape)
+    found += [found_by(model) for model in models or ()]
     if not found:
         raise ValueError("profile needs at least one candidate; give models= or leave candidates at its default.")
     names: dict[str, int] = {}
     unique = []
     for c in found:
         names[c.name] = names.get(c.name, 0) + 1
-        unique.append(c if names[c.name] == 1 else Candidate(f"{c.name}#{names[c.name]}", c.model, c.family, c.words))
+        unique.append(c if names[c.name] == 1 else replace(c, name=f"{c.name}#{names[c.name]}"))
+        notes += getattr(c.model, "notes", ())
     return unique, notes
 
 
 def _measure(
-    candidate: Candidate, data: Any, pilot: Pilot, horizon: int, target: float | None, deep: bool, level: float
+    candidate: Candidate, view: _View, horizon: int, target: float | None, deep: bool, level: float
 ) -> CandidateProfile:
+    """All measurements of one candidate, with the seconds and the memory they took."""
     started = clock.perf_counter()
-    gram = gram_of(candidate.model, data, pilot)
-    ahead = forecast_gram(gram, pilot, [horizon, 2 * horizon], level=level)
-    found = spectrum(gram, pilot.targets)
-    symmetries = model_symmetries(_kernel_function(candidate), pilot.inputs)
-    state = kernel_regime(candidate.model, pilot.inputs, torch.as_tensor(pilot.targets)) if deep else None
-    blind = _blind(candidate, data, pilot) if deep and candidate.closed_form else None
+    notes: list[str] = []
+    blind, state = None, None
+    with PeakMemory() as peak:
+        pilot = view.pilot
+        if isinstance(candidate.model, UserNetwork):
+            network, pilot = candidate.model, view.native_pilot
+            gram, pilot, notes = network_gram(network, view.native, pilot)
+            targets = torch.as_tensor(pilot.targets)
+            state = network_regime(network, pilot.inputs, targets) if deep else None
+            symmetries = network_symmetries(network, pilot.inputs, state.spread if state else None)
+            if deep:
+                blind, more = network_blind_spots(network, candidate.name, view.native, view.small)
+                notes += more
+        else:
+            gram = gram_of(candidate.model, view.small, pilot)
+            symmetries = model_symmetries(_kernel_function(candidate), pilot.inputs)
+            if deep:
+                state = kernel_regime(candidate.model, pilot.inputs, torch.as_tensor(pilot.targets))
+                blind = _blind(candidate, view.small)
+        ahead = forecast_gram(gram, pilot, [horizon, 2 * horizon], level=level)
+        found = spectrum(gram, pilot.targets)
     needed = ahead.samples_needed(target if target is not None else float(ahead.curve.error[-1]) / 2)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    seconds = clock.perf_counter() - started
+    told = tuple(f"{candidate.name}: {note}" for note in notes)
     return CandidateProfile(
-        candidate, ahead, found, needed, symmetries, blind, state, clock.perf_counter() - started, peak
+        candidate, ahead, found, needed, symmetries, blind, state, seconds, peak.megabytes, notes=told
     )
 
 
-def _blind(candidate: Candidate, data: Any, pilot: Pilot) -> BlindSpots | None:
+def _blind(candidate: Candidate, small: Any) -> BlindSpots | None:
     """Directions the candidate hardly sees, by the gradients of a few random networks; None for very wide inputs."""
-    if pilot.inputs[0].numel() > 1024:
+    if small.inputs[0].numel() > 1024:
         return None
-    part = data.take(torch.as_tensor(pilot.index))
-    return blind_spots(part, candidate.model, n_models=32, width=16)
+    return blind_spots(small, candidate.model, n_models=32, width=16)
 
 
 def _warnings(result: Sequence[CandidateProfile], pilot: int, horizon: int, task: str) -> list[str]:
@@ -135,13 +164,21 @@ def profile(
     say = progress or (lambda line: None)
     prepared = prepare(data, pilot, resize=resize)
     ready = prepared.data
-    found, notes = _collect(ready, models, candidates)
     drawn = draw_pilot(ready, prepared.pilot, seed)
+    rows = torch.as_tensor(drawn.index)
+    native = prepared.native(rows)
+    view = _View(ready.take(rows), native, _whole(drawn, drawn.inputs), _whole(drawn, native.inputs))
+    found, notes = _collect(ready, native, models, candidates)
     horizon = _HORIZON * len(drawn)
     measured: list[CandidateProfile] = []
     for number, candidate in enumerate(found, 1):
         say(f"{candidate.name} ({number} of {len(found)})")
-        measured.append(_measure(candidate, ready, drawn, horizon, target_error, deep, level))
+        measured.append(_measure(candidate, view, horizon, target_error, deep, level))
+    if candidates is None:  # other nonlinearities for the architecture that does best with ReLU
+        leader = min(measured, key=lambda c: c.forecast.at(horizon).value)
+        for candidate in variations(leader.candidate):
+            say(f"{candidate.name} (as {leader.name} did best)")
+            measured.append(_measure(candidate, view, horizon, target_error, deep, level))
     say("symmetries of the data")
     symmetries = data_symmetries(drawn.inputs, drawn.targets, drawn.labels)
     goal = target_error or min(float(c.forecast.curve.error[-1]) for c in measured) / 2
@@ -155,7 +192,7 @@ def profile(
         target_error=goal,
         candidates=rank(measured, horizon, symmetries),
         data_symmetries=tuple(symmetries),
-        notes=(*prepared.notes, *notes, *getattr(data, "notes", ())),
+        notes=(*prepared.notes, *notes, *(note for c in measured for note in c.notes), *getattr(data, "notes", ())),
         warnings=tuple(_warnings(measured, len(drawn), horizon, ready.task)),
         seconds=clock.perf_counter() - wall,
         cpu_seconds=clock.process_time() - cpu,

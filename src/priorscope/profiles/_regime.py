@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time as clock
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
@@ -10,14 +11,15 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-__all__ = ["Regime", "kernel_regime"]
+__all__ = ["Regime", "kernel_regime", "short_run"]
 
 
 @dataclass(frozen=True)
 class Regime:
     r"""Distance to the kernel regime at one width.
 
-    ``spread`` is :math:`\|\Theta_w - \Theta_\infty\|_F / \|\Theta_\infty\|_F` over seeds (None without a closed form),
+    ``spread`` is :math:`\|\Theta_w - \Theta_\infty\|_F / \|\Theta_\infty\|_F` over seeds (about the mean of
+    other draws where there is no closed form; None for a network that cannot be drawn again),
     ``change`` is :math:`\|\Theta_t - \Theta_0\|_F / \|\Theta_0\|_F` after ``steps`` steps of gradient descent.
     """
 
@@ -31,6 +33,8 @@ class Regime:
     def words(self) -> str:
         """What the numbers mean for trusting a kernel forecast."""
         far = max(self.change, self.spread or 0.0)
+        if not far < float("inf"):
+            return "the short training run diverged: nothing can be said of its regime"
         if far < 0.15:
             return "close to its kernel: the forecast should carry over"
         if far < 0.5:
@@ -47,38 +51,42 @@ def _ntk(network: nn.Module, x: Tensor) -> np.ndarray[Any, Any]:
 def kernel_regime(
     model: Any, inputs: Tensor, targets: Tensor, *, width: int = 64, steps: int = 20, seeds: int = 2, n: int = 16
 ) -> Regime:
-    """Measure spread and change of the tangent kernel on ``n`` samples, training on the samples given."""
+    """Spread of the kernel of networks of this width about its limit on ``n`` samples, and its change in training."""
     x, y = inputs[: 2 * n].float(), targets[: 2 * n, :1].float()
     probe = x[:n]
-    spread = None
-    if hasattr(model, "kernel"):
-        shape = tuple(x.shape[1:])
-        networks = [model.network(shape, width=width, outputs=1, seed=seed) for seed in range(seeds)]
-        limit = model.kernel(probe, kinds=("ntk",)).ntk.double().numpy()
-        kernels = [_ntk(network, probe) for network in networks]
-        spread = float(np.mean([np.linalg.norm(k - limit) for k in kernels]) / np.linalg.norm(limit))
-        network, start = networks[0], kernels[0]
-    else:
-        network = deepcopy(model).eval()
-        y = targets[: 2 * n].float()
-        start = _ntk(network, probe)
-        width = 0
+    networks = [model.network(tuple(x.shape[1:]), width=width, outputs=1, seed=seed) for seed in range(seeds)]
+    limit = model.kernel(probe, kinds=("ntk",)).ntk.double().numpy()
+    kernels = [_ntk(network, probe) for network in networks]
+    spread = float(np.mean([np.linalg.norm(k - limit) for k in kernels]) / np.linalg.norm(limit))
+    return short_run(networks[0], x, y, n=n, spread=spread, width=width, steps=steps)
+
+
+def short_run(
+    network: nn.Module, x: Tensor, y: Tensor, *, n: int, spread: float | None, width: int | None, steps: int = 20
+) -> Regime:
+    r"""Gradient descent on :math:`\frac12\langle(f - f_0 - y)^2\rangle` at half the largest stable rate; kernels on n samples.
+
+    Stops after 15 seconds of processor time, so that a large network takes fewer steps; the result says how many.
+    """
+    probe = x[:n]
+    n = len(probe)
+    start = _ntk(network, probe)
     trained = deepcopy(network)
-    rate = 0.5 * len(x) / max(float(np.linalg.eigvalsh(start)[-1]) * len(x) / n, 1e-12)
+    rate = 0.5 * n / max(float(np.linalg.eigvalsh(start)[-1]), 1e-12)
     with torch.no_grad():
-        offset = trained(x)
-        offset = offset.reshape(len(x), -1)
+        offset = trained(x).reshape(len(x), -1)
     columns = min(offset.shape[1], y.shape[1])
-    losses = []
+    losses: list[float] = []
     parameters = [p for p in trained.parameters() if p.requires_grad]
-    for _ in range(steps):
+    began = clock.process_time()
+    while len(losses) < steps and (len(losses) < 3 or clock.process_time() - began < 15):
         loss = (trained(x).reshape(len(x), -1) - offset)[:, :columns].sub(y[:, :columns]).square().sum(1).mean() / 2
         grads = torch.autograd.grad(loss, parameters, allow_unused=True)
         with torch.no_grad():
             for p, g in zip(parameters, grads):
                 if g is not None:
-                    p -= rate * g
+                    p.sub_(rate * g)
         losses.append(float(loss.detach()))
     end = _ntk(trained, probe)
     change = float(np.linalg.norm(end - start)) / max(float(np.linalg.norm(start)), 1e-300)
-    return Regime(width or None, spread, change, steps, losses[-1] / max(losses[0], 1e-300))
+    return Regime(width, spread, change, len(losses), losses[-1] / max(losses[0], 1e-300))

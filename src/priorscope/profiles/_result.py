@@ -43,6 +43,7 @@ class CandidateProfile:
     megabytes: float
     reasons: tuple[str, ...] = ()
     verdict: str = ""
+    notes: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
