@@ -25,7 +25,7 @@ def test_circles_judge():
             dict(zip(("model", "seed", "test_top", "test_mixed", "test_bottom"), ("resnet", s, *resnet)))
             for s in range(5)
         ]
-        return pd.DataFrame(rows)
+        return pd.DataFrame(rows).assign(train_top=1.0, train_mixed=1.0, train_bottom=1.0)
 
     judge = _circles.PAPER.claims[0].judge
     assert judge(table((0.99, 0.52, 0.5))).verdict == "holds"
@@ -46,7 +46,7 @@ def test_directions_judge_needs_the_ordering_too():
                         "model": model,
                         "kind": kind,
                         "seed": s,
-                        "ranks": ranks,
+                        "rank": ranks,
                         "accuracy": 0.5 + 0.5 * np.exp(-fall * ranks),
                     }
                     for s in range(5)
@@ -66,7 +66,7 @@ def test_simplicity_judge():
         linear = np.linspace(1, last, len(ranks))
         return pd.DataFrame(
             [
-                {"model": m, "seed": s, "ranks": ranks, "linear": linear + 0.001 * s, "circle": 1.5 - linear}
+                {"model": m, "seed": s, "rank": ranks, "linear": linear + 0.001 * s, "circle": 1.5 - linear}
                 for m in ("mlp", "lenet", "resnet")
                 for s in range(5)
             ]

@@ -38,18 +38,20 @@ def test_removal_and_pruning_judges():
 def test_training_judges():
     def table(gap, above):
         rows = []
-        for model in ("mlp", "lenet", "resnet"):
-            mine, more = (0.0, 0.0) if model == "mlp" else (gap, above)
-            base = {"model": model, "width": 16, "learning_rate": 0.1, "n_train": 1000}
-            for s in range(5):
+        for s in range(5):
+            for model in ("mlp", "lenet", "resnet"):
+                mine, more = (0.0, 0.0) if model == "mlp" else (gap, above)
                 gsg = np.linspace(0.2, 0.6, 21)
-                rows.append(
-                    {"part": "alignment", **base, "data": "cifar2", "seed": s, "corr_gsg": gsg, "corr_s": gsg - more}
-                )
+                curves = {"corr_gsg": gsg, "corr_s": gsg - more}
+                rows.append({"part": "alignment", "model": model, "data": "cifar2", "seed": s, **curves})
                 for data, sign in (("G", 1), ("flip", 0)):
-                    fit = {"train_accuracy": 0.6 + sign * mine, "mean_velocity": 0.1 + sign * mine}
-                    rows.append({"part": "flip", **base, "data": data, "seed": s, **fit})
-                    rows.append({"part": "flip", **base, "width": 8, "data": data, "seed": s, **fit})
+                    fit = {"mean_accuracy": 0.6 + sign * mine, "mean_velocity": 0.1 + sign * mine}
+                    rows.append({"part": "flip", "model": model, "data": data, "seed": s, **fit})
+                    if model == "lenet":
+                        parts = ("data size", "few parameters")
+                        rows += [{"part": p, "model": model, "data": data, "seed": s, **fit} for p in parts]
+            rates = {"part": "rate", "model": "lenet", "data": "linear", "seed": s, "test_bottom": 0.7}
+            rows += [{**rates, "learning_rate": r, "test_top": 0.7 + gap} for r in (1.0, 0.001)]
         return pd.DataFrame(rows)
 
     judges = [claim.judge for claim in _geometry_training.PAPER.claims]

@@ -9,35 +9,50 @@ import pandas as pd
 
 from priorscope.lab import Claim, Paper, Verdict
 
+from ._geometry_sizes import REDUCED, SOURCE, sizes, width_of
+
 __all__ = ["PAPER"]
 
-SOURCE = "Geometric inductive biases of deep networks: the role of data and architecture"
 KINDS = ("linear", "quadratic", "sinusoidal")
 
 
 def grid(scale: str) -> list[dict[str, Any]]:
     """Models × label kinds × repeats; each run trains one network a rank."""
-    n, epochs, repeats = {"tiny": (100, 2, 1), "small": (1500, 40, 5), "paper": (10_000, 100, 5)}[scale]
+    epochs, repeats, ranks = {"tiny": (2, 1, 3), "small": (25, 5, 6), "paper": (50, 5, 1024)}[scale]
     names = ("mlp",) if scale == "tiny" else ("mlp", "lenet", "resnet")
-    models, step = {"tiny": (20, 32), "small": (500, 7), "paper": (10_000, 1)}[scale]
-    sizes = {"n_train": n, "epochs": epochs, "n_models": models, "step": step}
-    return [{"model": m, "kind": k, **sizes, "seed": s} for m in names for k in KINDS for s in range(repeats)]
+    return [
+        {
+            "model": m,
+            "width": width_of(m, scale),
+            "kind": k,
+            **sizes(scale),
+            "epochs": epochs,
+            "ranks": ranks,
+            "seed": s,
+        }
+        for m in names
+        for k in KINDS
+        for s in range(repeats)
+    ]
 
 
 def run(point: dict[str, Any]) -> dict[str, Any]:
-    """Test accuracies at ranks 0, step, 2·step, … of the eigenvectors of G."""
+    """Test and training accuracies at evenly spaced ranks of the eigenvectors of G, the first and the last included."""
     from priorscope.data import directional
 
-    from ._geometry_models import accuracies, geometry, train
+    from ._geometry_models import accuracies, geometry, spaced_ranks, train
 
-    modes = geometry(point["model"], point["n_models"]).modes
-    ranks = list(range(0, modes.shape[1], point["step"]))
-    options = {"seed": point["seed"], "input_shape": (1, 8, 8)}
+    name, size, seed = point["model"], point["size"], point["seed"]
+    modes = geometry(name, point["n_models"], 1, size, point["width"]).modes
+    ranks = spaced_ranks(0, modes.shape[1], point["ranks"])
+    options: dict[str, Any] = {"seed": seed, "input_shape": (1, size, size)}
+    if name == "resnet" and point["kind"] == "sinusoidal":
+        options["strength"] = 5.0  # App. A.7: 2.1 for the dense net and LeNet, 5.0 for ResNet18
     sets = [directional(modes[:, k], point["kind"], point["n_train"], 1000, **options) for k in ranks]
-    template, params = train(point["model"], sets, seed=point["seed"], epochs=point["epochs"], learning_rate=0.05)
+    template, params = train(name, sets, seed=seed, width=point["width"], epochs=point["epochs"], batch=point["batch"])
     test = accuracies(template, params, sets)
     fit = accuracies(template, params, sets, which="train")
-    return {"ranks": np.array(ranks), "accuracy": np.array(test), "train_accuracy": np.array(fit)}
+    return {"rank": np.array(ranks), "accuracy": np.array(test), "train_accuracy": np.array(fit)}
 
 
 def curves(table: pd.DataFrame) -> pd.DataFrame:
@@ -45,7 +60,7 @@ def curves(table: pd.DataFrame) -> pd.DataFrame:
     rows = [
         {"model": r["model"], "kind": r["kind"], "seed": r["seed"], "rank": int(k), "accuracy": float(a)}
         for r in table.to_dict("records")
-        for k, a in zip(r["ranks"], r["accuracy"])
+        for k, a in zip(r["rank"], r["accuracy"])
     ]
     return pd.DataFrame(rows)
 
@@ -94,7 +109,7 @@ def _judge(table: pd.DataFrame) -> Verdict:
         "; ".join(words)
         + f". Falls and flat as claimed: {sum(falls)} of {len(falls)}; faster for the nonlinear labels: "
     )
-    note += f"{sum(faster)} of {len(faster)} models. Reduced: 1×8×8 inputs, small networks"
+    note += f"{sum(faster)} of {len(faster)} models. {REDUCED}"
     return Verdict(verdict, float(np.mean(rhos)), float(np.min(rhos)), float(np.max(rhos)), note)
 
 

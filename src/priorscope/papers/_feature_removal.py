@@ -9,20 +9,24 @@ import pandas as pd
 from priorscope.lab import Claim, Paper, Verdict
 from priorscope.statistics import bootstrap_interval
 
-__all__ = ["PAPER"]
+from ._geometry_sizes import SOURCE, sizes, width_of
 
-SOURCE = "Geometric inductive biases of deep networks: the role of data and architecture"
+__all__ = ["PAPER"]
 
 
 def grid(scale: str) -> list[dict[str, Any]]:
     """Models × numbers of removed directions × repeats."""
-    n, epochs, repeats = {"tiny": (100, 2, 1), "small": (3000, 15, 5), "paper": (10_000, 50, 5)}[scale]
+    n, epochs, repeats = {"tiny": (100, 2, 1), "small": (2000, 15, 5), "paper": (10_000, 50, 5)}[scale]
     names = ("lenet",) if scale == "tiny" else ("lenet", "resnet")
-    models = {"tiny": 20, "small": 500, "paper": 10_000}[scale]
     data = "digits" if scale == "tiny" else "cifar2"
-    sizes = {"data": data, "n_train": n, "epochs": epochs, "n_models": models}
-    removed = (32,) if scale == "tiny" else (8, 16, 32, 48)
-    return [{"model": m, "removed": k, **sizes, "seed": s} for m in names for k in removed for s in range(repeats)]
+    common = {**sizes(scale), "data": data, "n_train": n, "batch": 128 if scale == "paper" else 64, "epochs": epochs}
+    removed = {"tiny": (32,), "small": (16, 32, 48), "paper": (256, 512, 768, 960)}[scale]
+    return [
+        {"model": m, "width": width_of(m, scale), "removed": k, **common, "seed": s}
+        for m in names
+        for k in removed
+        for s in range(repeats)
+    ]
 
 
 def run(point: dict[str, Any]) -> dict[str, Any]:
@@ -31,14 +35,24 @@ def run(point: dict[str, Any]) -> dict[str, Any]:
 
     from ._geometry_models import accuracies, geometry, images, train
 
-    data = images(point["data"], point["n_train"], point["seed"])
-    G = geometry(point["model"], point["n_models"])
-    cut = remove_features(data, point["removed"], geometry=G, seed=point["seed"])
+    name, seed = point["model"], point["seed"]
+    data = images(point["data"], point["n_train"], seed, point["size"], n_test=4000)
+    G = geometry(name, point["n_models"], 1, point["size"], point["width"])
+    cut = remove_features(data, point["removed"], geometry=G, seed=seed)
     sets = [cut.data, cut.control]
-    template, params = train(point["model"], sets, seed=point["seed"], epochs=point["epochs"], learning_rate=0.05)
+    options = {key: point[key] for key in ("epochs", "batch", "width")}
+    template, params = train(name, sets, seed=seed, **options)
     kept, control = accuracies(template, params, sets)
+    fit, control_fit = accuracies(template, params, sets, which="train")
     counts = {"removed_at_random": len(cut.removed_at_random), "variance": cut.variance_removed}
-    return {"geometry": kept, "random": control, **counts, "variance_at_random": cut.control_variance_removed}
+    trained = {"train_geometry": fit, "train_random": control_fit}
+    return {
+        "geometry": kept,
+        "random": control,
+        **trained,
+        **counts,
+        "variance_at_random": cut.control_variance_removed,
+    }
 
 
 def _judge(table: pd.DataFrame) -> Verdict:
@@ -47,7 +61,7 @@ def _judge(table: pd.DataFrame) -> Verdict:
     words = "; ".join(f"{m} k = {k}: {100 * g.mean():+.1f} points" for (m, k), g in gaps)
     positive = sum(float(g.mean()) > 0 for _, g in gaps)
     verdict = "holds" if overall.low > 0 and positive == len(gaps) else ("not shown" if overall.high > 0 else "fails")
-    note = f"{words}. Reduced: CIFAR-2 in grey at 8×8, 3,000 images, small networks"
+    note = f"{words}. Reduced: CIFAR-2 in grey at 8×8, 2,000 images, LeNet and ResNet18 of width 4"
     return Verdict(verdict, overall.value, overall.low, overall.high, note)
 
 

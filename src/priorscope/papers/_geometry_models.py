@@ -1,8 +1,9 @@
-"""What the papers on input geometry share: small models, their measured geometry, and training on directional data."""
+"""What the papers on input geometry share: the models and their sizes, their measured geometry, and training."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -13,63 +14,48 @@ from priorscope.probes import AverageGeometry, average_geometry
 from priorscope.probes._geometry._draws import Draws
 from priorscope.probes._geometry._training import accuracy, train_stacked
 
+from ._geometry_sizes import WIDTHS
+
 __all__: list[str] = []
 
-NOTE = "Reduced: 1×8×8 inputs; convolutional networks of one or three stages in place of LeNet and ResNet18"
 
+def build(name: str, outputs: int = 1, channels: int = 1, size: int = 8, width: int | None = None) -> Any:
+    """The module of a name, with GELU and without normalisation: mlp (two layers), lenet, resnet (ResNet18)."""
+    from priorscope import models
 
-class ConvNet(torch.nn.Module):
-    """Convolutions with GELU, average pooling in between, flattened (LeNet-like) or averaged (ResNet-like) at the end."""
-
-    def __init__(self, residual: bool, outputs: int = 1, channels: int = 1, width: int = 16, size: int = 8) -> None:
-        super().__init__()
-        nn = torch.nn
-        self.stem = nn.Conv2d(channels, width, 3, padding=1)
-        self.second = nn.Conv2d(width, width, 3, padding=1)
-        self.third = nn.Conv2d(width, width, 3, padding=1)
-        self.residual = residual
-        self.pool = nn.AvgPool2d(2)
-        self.readout = nn.Linear(width if residual else width * (size // 4) ** 2, outputs)
-
-    def forward(self, x: Tensor) -> Tensor:
-        act = torch.nn.functional.gelu
-        h = act(self.stem(x))
-        if self.residual:
-            h = self.pool(h + act(self.second(h)))
-            h = self.pool(h + act(self.third(h)))
-            return self.readout(h.mean((2, 3)))
-        h = self.pool(act(self.second(self.pool(h))))
-        return self.readout(h.flatten(1))
-
-
-def build(name: str, outputs: int = 1, channels: int = 1, size: int = 8, width: int = 16) -> Any:
-    """The module of a name: mlp (two layers of 4 · width), lenet (small), resnet (small)."""
+    if name not in WIDTHS:
+        raise ValueError(f"models here are {', '.join(WIDTHS)}; got {name!r}.")
+    width = WIDTHS[name] if width is None else width
     if name == "mlp":
         nn = torch.nn
-        units = 4 * width
-        layers = [nn.Flatten(), nn.Linear(channels * size**2, units), nn.GELU(), nn.Linear(units, units), nn.GELU()]
-        return nn.Sequential(*layers, nn.Linear(units, outputs))
-    if name not in ("lenet", "resnet"):
-        raise ValueError(f"models here are mlp, lenet and resnet; got {name!r}.")
-    return ConvNet(name == "resnet", outputs, channels, width, size)
+        layers = [nn.Flatten(), nn.Linear(channels * size**2, width), nn.GELU(), nn.Linear(width, width), nn.GELU()]
+        return nn.Sequential(*layers, nn.Linear(width, outputs))
+    model = models.lenet(activation="gelu") if name == "lenet" else models.resnet18("gelu", normalisation=False)
+    return model.network((channels, size, size), width=width, outputs=outputs)
 
 
-def geometry(name: str, n_models: int, channels: int = 1, size: int = 8, width: int = 16) -> AverageGeometry:
-    """G of the model with weak probes, the least noisy for GELU."""
+@lru_cache(maxsize=8)
+def geometry(name: str, n_models: int, channels: int = 1, size: int = 8, width: int | None = None) -> AverageGeometry:
+    """G of the model with weak probes, the least noisy for GELU; kept for the next point of this process."""
     shape = (channels, size, size)
     module = build(name, 1, channels, size, width)
     return average_geometry(module, shape, n_models=n_models, n_probes=4, probe_std=1e-3, seed=7)
 
 
-def images(kind: str, n: int, seed: int) -> Dataset:
-    """Two-class images (1, 8, 8), standardised, with half as many test images: cifar2 (grey) or digits by parity."""
+def spaced_ranks(first: int, dim: int, n: int) -> list[int]:
+    """``n`` ranks from ``first`` to the last of ``dim``, evenly spaced."""
+    return [round(first + (dim - 1 - first) * i / (n - 1)) for i in range(n)]
+
+
+def images(kind: str, n: int, seed: int, size: int = 8, n_test: int = 2000) -> Dataset:
+    """Two-class grey images, standardised: cifar2 (animal or not) or the digits by parity."""
     if kind == "cifar2":
         from priorscope.data import cifar2
 
-        return cifar2(n // 2, n // 4, size=8, channels=1, seed=seed).standardised()
+        return cifar2(n // 2, n_test // 2, size=size, channels=1, seed=seed).standardised()
     from priorscope.data import digits
 
-    return digits("parity").subset(n, seed=seed, n_test=min(n // 2, 350)).standardised()
+    return digits("parity").subset(n, seed=seed, n_test=min(n_test, 350)).standardised()
 
 
 def train(
@@ -78,7 +64,7 @@ def train(
     *,
     seed: int,
     outputs: int = 1,
-    width: int = 16,
+    width: int | None = None,
     watch: Callable[[Any, dict[str, Tensor]], None] | None = None,
     **options: Any,
 ) -> tuple[Any, dict[str, Tensor]]:

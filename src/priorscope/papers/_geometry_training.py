@@ -10,38 +10,54 @@ import pandas as pd
 from priorscope.lab import Claim, Paper, Verdict
 from priorscope.statistics import bootstrap_interval
 
+from ._geometry_sizes import REDUCED, SOURCE, sizes, width_of
+
 __all__ = ["PAPER"]
 
-SOURCE = "Geometric inductive biases of deep networks: the role of data and architecture"
-BASE = {"width": 16, "learning_rate": 0.1, "n_train": 1000}
+MODELS = ("mlp", "lenet", "resnet")
+RATES = {1.0: 25, 0.1: 25, 0.01: 50, 0.001: 200}  # learning rate: epochs, more where steps are small
 
 
 def grid(scale: str) -> list[dict[str, Any]]:
-    """Alignment on images; G against flip(G) data with random labels, and variations of width, data and step size."""
-    epochs, repeats, nets = {"tiny": (2, 1, 3), "small": (20, 5, 8), "paper": (50, 5, 25)}[scale]
-    names = ("mlp", "resnet") if scale == "tiny" else ("mlp", "lenet", "resnet")
-    models = {"tiny": 20, "small": 500, "paper": 10_000}[scale]
-    base = {**BASE, "n_train": 100} if scale == "tiny" else BASE
-    data = "digits" if scale == "tiny" else "cifar2"
-    sizes = {"epochs": epochs, "networks": nets, "n_models": models}
+    """Alignment on images; G against flip(G) data with random labels; variations of data, width and step size."""
+    tiny = scale == "tiny"
+    epochs, repeats, nets = {"tiny": (2, 1, 2), "small": (15, 5, 8), "paper": (100, 5, 25)}[scale]
+    long = {"tiny": 2, "small": 50, "paper": 50}[scale]
+    few = {"tiny": 2, "small": 3, "paper": 25}[scale]
+    common = {**sizes(scale), "learning_rate": 0.1}
+    names = ("mlp", "lenet") if tiny else MODELS
+    n, batch = common["n_train"], common["batch"]
+    more: list[dict[str, Any]] = [
+        {"part": "data size", "n_train": 2 * n, "batch": 2 * batch, "width": 6},  # as many steps
+        {"part": "few parameters", "n_train": 4 * n, "batch": 4 * batch, "width": 2},  # about one a sample
+    ]
     points: list[dict[str, Any]] = []
-    variations: list[dict[str, Any]] = [{}]
-    if scale != "tiny":
-        variations += [{"width": 8}, {"width": 32}, {"n_train": 4000}, {"learning_rate": 0.01}, {"learning_rate": 1.0}]
     for seed in range(repeats):
-        for name in names:
-            points.append({"part": "alignment", "model": name, "data": data, **base, **sizes, "seed": seed})
-        for covariance in ("G", "flip"):
-            points += [
-                {"part": "flip", "model": m, "data": covariance, **base, **v, **sizes, "seed": seed}
-                for m in names
-                for v in (variations if m == "resnet" else [{}])
-            ]
+        last = {"seed": seed}
+        for m in names:
+            base = {"model": m, "width": width_of(m, scale), **common}
+            images = "digits" if tiny else "cifar2"
+            points.append({"part": "alignment", **base, "data": images, "epochs": epochs, "networks": nets, **last})
+            flip = {"part": "flip", **base, "epochs": long, "networks": few, **last}
+            points += [{**flip, "data": covariance} for covariance in ("G", "flip")]
+        if tiny:
+            continue
+        lenet = {"model": "lenet", **common, "epochs": long, "networks": 2, **last}
+        points += [{**lenet, **variation, "data": covariance} for variation in more for covariance in ("G", "flip")]
+        points += [
+            {**lenet, "part": "rate", "width": 6, "data": "linear", "learning_rate": rate, "epochs": rounds}
+            for rate, rounds in RATES.items()
+        ]
     return points
 
 
 def run(point: dict[str, Any]) -> dict[str, Any]:
     """Correlations, velocity and training accuracy after every epoch, over an ensemble trained together."""
+    return _rate(point) if point["part"] == "rate" else _along(point)
+
+
+def _along(point: dict[str, Any]) -> dict[str, Any]:
+    """The geometry after every epoch on images, or on Gaussian data of covariance G or flip(G) with random labels."""
     import torch
 
     from priorscope.data import flip_spectrum, random_labels
@@ -50,40 +66,53 @@ def run(point: dict[str, Any]) -> dict[str, Any]:
 
     from ._geometry_models import accuracies, geometry, images, train
 
-    G = geometry(point["model"], point["n_models"], width=point["width"]).matrix
+    name, size, seed = point["model"], point["size"], point["seed"]
+    G = geometry(name, point["n_models"], 1, size, point["width"]).matrix
     if point["part"] == "alignment":
-        data = images(point["data"], point["n_train"], point["seed"])
+        data = images(point["data"], point["n_train"], seed, size)
     else:
         covariance = G if point["data"] == "G" else flip_spectrum(G)
-        data = random_labels(covariance, point["n_train"], seed=point["seed"], input_shape=(1, 8, 8))
+        data = random_labels(covariance, point["n_train"], seed=seed, input_shape=(1, size, size))
     S = second_moment(data.inputs)
-    probes = torch.randn(16, *data.input_shape, generator=torch.Generator().manual_seed(point["seed"]))
+    probes = torch.randn(16, *data.input_shape, generator=torch.Generator().manual_seed(seed))
     sets = [data] * point["networks"]
-    curves: dict[str, list[float]] = {"corr_gsg": [], "corr_s": [], "velocity": []}
+    curves: dict[str, list[float]] = {"corr_gsg": [], "corr_s": [], "velocity": [], "accuracy": []}
     last: list[Any] = []
 
     def watch(template: Any, params: Any) -> None:
         now = geometry_of(template, params, probes)
         curves["corr_gsg"].append(matrix_correlation(now, G @ S @ G))
         curves["corr_s"].append(matrix_correlation(now, S))
+        curves["accuracy"].append(float(np.mean(accuracies(template, params, sets, which="train"))))
         if last:
             curves["velocity"].append(1 - matrix_correlation(now, last[-1]))
         last.append(now)
 
-    batch = 128 * point["n_train"] // BASE["n_train"] if point["n_train"] > BASE["n_train"] else 128  # steps stay equal
-    template, params = train(
-        point["model"],
-        sets,
-        seed=point["seed"],
-        width=point["width"],
-        epochs=point["epochs"],
-        learning_rate=point["learning_rate"],
-        batch=batch,
-        watch=watch,
-    )
-    final = float(np.mean(accuracies(template, params, sets, which="train")))
-    out: dict[str, Any] = {name: np.array(values) for name, values in curves.items()}
-    return {**out, "train_accuracy": final, "mean_velocity": float(np.mean(curves["velocity"]))}
+    options = {key: point[key] for key in ("epochs", "learning_rate", "batch", "width")}
+    train(name, sets, seed=seed, watch=watch, **options)
+    out: dict[str, Any] = {key: np.array(values) for key, values in curves.items()}
+    means = {
+        "mean_accuracy": float(np.mean(curves["accuracy"][1:])),
+        "mean_velocity": float(np.mean(curves["velocity"])),
+    }
+    return {**out, **means, "train_accuracy": curves["accuracy"][-1]}
+
+
+def _rate(point: dict[str, Any]) -> dict[str, Any]:
+    """Test and training accuracy at one learning rate where the first or the last eigenvector of G tells the class."""
+    from priorscope.data import directional
+
+    from ._geometry_models import accuracies, geometry, train
+
+    name, size, seed = point["model"], point["size"], point["seed"]
+    modes = geometry(name, point["n_models"], 1, size, point["width"]).modes
+    shape = {"seed": seed, "input_shape": (1, size, size)}
+    sets = [directional(modes[:, k], point["data"], point["n_train"], 1000, **shape) for k in (0, -1)]
+    options = {key: point[key] for key in ("epochs", "learning_rate", "batch", "width")}
+    template, params = train(name, sets, seed=seed, **options)
+    top, bottom = accuracies(template, params, sets)
+    fit_top, fit_bottom = accuracies(template, params, sets, which="train")
+    return {"test_top": top, "test_bottom": bottom, "fit_top": fit_top, "fit_bottom": fit_bottom}
 
 
 def _judge_alignment(table: pd.DataFrame) -> Verdict:
@@ -101,7 +130,7 @@ def _judge_alignment(table: pd.DataFrame) -> Verdict:
     if not {"mlp", "lenet", "resnet"} <= set(rises_of):
         return Verdict("not run", note="this scale has not all models")
     value = rises_of["resnet"]
-    note = "; ".join(words) + ". Reduced: CIFAR-2 in grey at 8×8, 1,000 images, 8 networks, small models"
+    note = "; ".join(words) + f". CIFAR-2 in grey, 8 networks a repeat. {REDUCED}"
     return Verdict("holds" if all(good) else "fails", value.value, value.low, value.high, note)
 
 
@@ -111,61 +140,74 @@ def _gaps(rows: pd.DataFrame, metric: str) -> np.ndarray:
     return (wide["G"] - wide["flip"]).to_numpy()
 
 
-def _is_base(table: pd.DataFrame) -> pd.Series:
-    return (
-        (table["width"] == BASE["width"])
-        & (table["learning_rate"] == BASE["learning_rate"])
-        & (table["n_train"] == BASE["n_train"])
-    )
-
-
 def _judge_flip(table: pd.DataFrame) -> Verdict:
-    rows = table[(table["part"] == "flip")]
-    rows = rows[_is_base(rows)]
-    if not {"mlp", "lenet", "resnet"} <= set(rows["model"]):
+    rows = table[table["part"] == "flip"]
+    if not set(MODELS) <= set(rows["model"]):
         return Verdict("not run", note="this scale has not all models")
     words, good = [], []
     for model, group in rows.groupby("model"):
-        speed, fit = (bootstrap_interval(_gaps(group, m)) for m in ("mean_velocity", "train_accuracy"))
-        words.append(f"{model}: accuracy {fit.value:+.3f}, velocity {speed.value:+.4f}")
-        if model == "mlp":
-            good.append(abs(fit.value) < 0.05)
-        else:
-            good.append(speed.low > 0 and fit.low > 0)
-    interval = bootstrap_interval(_gaps(rows[rows["model"] == "resnet"], "train_accuracy"))
-    note = "G minus flip(G): " + "; ".join(words) + ". Reduced: 1×8×8 inputs, 1,000 samples, 8 networks, small models"
+        speed, fit = (bootstrap_interval(_gaps(group, m)) for m in ("mean_velocity", "mean_accuracy"))
+        fits, speeds = (group.groupby("data")[m].mean().to_dict() for m in ("mean_accuracy", "mean_velocity"))
+        words.append(
+            f"{model!s}: accuracy {fits['G']:.3f} against {fits['flip']:.3f}, "
+            f"velocity {speeds['G']:.2g} against {speeds['flip']:.2g}"
+        )
+        good.append(abs(fit.value) < 0.05 if model == "mlp" else speed.low > 0 and fit.low > 0)
+    interval = bootstrap_interval(_gaps(rows[rows["model"] == "resnet"], "mean_accuracy"))
+    note = f"G against flip(G), means along training: {'; '.join(words)}. 3 networks a repeat. {REDUCED}"
     return Verdict("holds" if all(good) else "fails", interval.value, interval.low, interval.high, note)
 
 
 def _judge_variations(table: pd.DataFrame) -> Verdict:
-    rows = table[(table["part"] == "flip") & (table["model"] == "resnet")]
-    rows = rows[~_is_base(rows)]
-    if rows.empty:
+    words, gaps = [], []
+    for part in ("data size", "few parameters"):
+        rows = table[table["part"] == part]
+        if not rows.empty:
+            gaps.append(bootstrap_interval(_gaps(rows, "mean_accuracy")))
+            words.append(f"{part}: training accuracy on G minus flip(G) {gaps[-1].value:+.3f}")
+    rates = table[table["part"] == "rate"]
+    if rates.empty or len(gaps) < 2:
         return Verdict("not run", note="this scale has no variations")
-    words, good, least = [], [], []
-    for (width, rate, n), group in rows.groupby(["width", "learning_rate", "n_train"]):
-        fit = bootstrap_interval(_gaps(group, "train_accuracy"))
-        words.append(f"width {width}, rate {rate:g}, n {n}: {fit.value:+.3f}")
-        good.append(fit.low > 0)
-        least.append(fit)
-    worst = min(least, key=lambda i: i.value)
-    note = "training accuracy on G minus flip(G): " + "; ".join(words) + ". Reduced as S4.7; rates 1, 0.1 and 0.01"
-    return Verdict("holds" if all(good) else "fails", worst.value, worst.low, worst.high, note)
+    for rate, group in rates.groupby("learning_rate"):
+        gaps.append(bootstrap_interval(group["test_top"] - group["test_bottom"]))
+        words.append(
+            f"rate {rate:g}: test accuracy {group['test_top'].mean():.2f} along the first, "
+            f"{group['test_bottom'].mean():.2f} along the last eigenvector"
+        )
+    worst = min(gaps, key=lambda i: i.value)
+    good = [g.low > 0 for g in gaps]
+    verdict = "holds" if all(good) else "fails"
+    note = (
+        "; ".join(words) + f". {sum(good)} of {len(good)} keep the ordering. LeNet throughout; rates on linear labels"
+    )
+    return Verdict(verdict, worst.value, worst.low, worst.high, note + f". {REDUCED}")
 
 
 def chart(table: pd.DataFrame) -> Any:
-    """Correlations along training, a panel a model."""
+    """Above, correlations along training on images; below, training accuracy on G and flip(G) data."""
     import altair as alt
 
-    rows = [
-        {"model": r["model"], "epoch": t, "with": name, "correlation": float(v)}
+    def lines(rows: list[dict[str, Any]], title: str) -> Any:
+        base = alt.Chart(pd.DataFrame(rows)).encode(x=alt.X("epoch:Q"), color=alt.Color("curve:N", title=None))
+        y = alt.Y("value:Q", title=title).scale(zero=False)
+        band = base.mark_errorband(extent="stdev").encode(y=y)
+        mean = base.mark_line().encode(y=alt.Y("mean(value):Q", title=title))
+        panel = (band + mean).properties(width=200, height=180)
+        return panel.facet(column=alt.Column("model:N", title=None))
+
+    images = [
+        {"model": r["model"], "epoch": t, "curve": name, "value": float(v)}
         for r in table[table["part"] == "alignment"].to_dict("records")
-        for name, column in (("GSG", "corr_gsg"), ("S", "corr_s"))
+        for name, column in (("Corr(Gᵗ, GSG)", "corr_gsg"), ("Corr(Gᵗ, S)", "corr_s"))
         for t, v in enumerate(r[column])
     ]
-    lines = alt.Chart(pd.DataFrame(rows), title="The geometry along training").mark_line()
-    y = alt.Y("mean(correlation):Q", title="correlation of Gᵗ")
-    return lines.encode(x="epoch:Q", y=y, color="with:N", column="model:N").properties(width=220, height=220)
+    noise = [
+        {"model": r["model"], "epoch": t, "curve": {"G": "data of G", "flip": "data of flip(G)"}[r["data"]], "value": v}
+        for r in table[table["part"] == "flip"].to_dict("records")
+        for t, v in enumerate(np.asarray(r["accuracy"]).tolist())
+    ]
+    both = alt.vconcat(lines(images, "correlation"), lines(noise, "training accuracy"))
+    return both.resolve_scale(color="independent").properties(title="The geometry along training")
 
 
 CLAIMS = (

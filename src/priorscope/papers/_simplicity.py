@@ -10,38 +10,42 @@ import pandas as pd
 from priorscope.lab import Claim, Paper, Verdict
 from priorscope.statistics import bootstrap_interval
 
-__all__ = ["PAPER"]
+from ._geometry_sizes import REDUCED, SOURCE, sizes, width_of
 
-SOURCE = "Geometric inductive biases of deep networks: the role of data and architecture"
+__all__ = ["PAPER"]
 
 
 def grid(scale: str) -> list[dict[str, Any]]:
     """Models × repeats; each run trains one network a rank of the linear feature."""
-    n, epochs, repeats = {"tiny": (100, 2, 1), "small": (2000, 40, 5), "paper": (10_000, 100, 5)}[scale]
+    epochs, repeats, ranks = {"tiny": (2, 1, 2), "small": (50, 5, 6), "paper": (100, 5, 1022)}[scale]
     names = ("mlp",) if scale == "tiny" else ("mlp", "lenet", "resnet")
-    models, step = {"tiny": (20, 30), "small": (500, 10), "paper": (10_000, 1)}[scale]
-    sizes = {"n_train": n, "epochs": epochs, "n_models": models, "step": step}
-    return [{"model": m, **sizes, "seed": s} for m in names for s in range(repeats)]
+    return [
+        {"model": m, "width": width_of(m, scale), **sizes(scale), "epochs": epochs, "ranks": ranks, "seed": s}
+        for m in names
+        for s in range(repeats)
+    ]
 
 
 def run(point: dict[str, Any]) -> dict[str, Any]:
     """Accuracy on test sets where only the linear or only the circular feature tells the class."""
     from priorscope.data import linear_plus_circle
 
-    from ._geometry_models import accuracies, geometry, train
+    from ._geometry_models import accuracies, geometry, spaced_ranks, train
 
-    modes = geometry(point["model"], point["n_models"]).modes
+    name, size, seed = point["model"], point["size"], point["seed"]
+    modes = geometry(name, point["n_models"], 1, size, point["width"]).modes
     plane = modes[:, :2].mT
-    ranks = list(range(2, modes.shape[1], point["step"]))
-    options = {"seed": point["seed"], "input_shape": (1, 8, 8), "radii": (1.0, 3.0), "strength": 1.0}
+    ranks = spaced_ranks(2, modes.shape[1], point["ranks"])
+    options = {"seed": seed, "input_shape": (1, size, size), "radii": (1.0, 3.0), "strength": 1.0}
     by_feature = {
         keep: [linear_plus_circle(modes[:, k], plane, point["n_train"], 1000, keep=keep, **options) for k in ranks]
         for keep in ("linear", "circle")
     }
     sets = by_feature["linear"]  # the training splits are the same
-    template, params = train(point["model"], sets, seed=point["seed"], epochs=point["epochs"], learning_rate=0.05)
+    template, params = train(name, sets, seed=seed, width=point["width"], epochs=point["epochs"], batch=point["batch"])
     out = {keep: np.array(accuracies(template, params, sets)) for keep, sets in by_feature.items()}
-    return {"ranks": np.array(ranks), **out}
+    fit = np.array(accuracies(template, params, sets, which="train"))
+    return {"rank": np.array(ranks), **out, "train_accuracy": fit}
 
 
 def curves(table: pd.DataFrame) -> pd.DataFrame:
@@ -49,7 +53,7 @@ def curves(table: pd.DataFrame) -> pd.DataFrame:
     rows = [
         {"model": r["model"], "seed": r["seed"], "rank": int(k), "linear": float(a), "circle": float(b)}
         for r in table.to_dict("records")
-        for k, a, b in zip(r["ranks"], r["linear"], r["circle"])
+        for k, a, b in zip(r["rank"], r["linear"], r["circle"])
     ]
     return pd.DataFrame(rows)
 
@@ -70,7 +74,7 @@ def _judge(table: pd.DataFrame) -> Verdict:
         )
     rows = long[(long["model"] == "resnet") & (long["rank"] == long["rank"].max())]
     value = bootstrap_interval(rows["excess"])
-    note = "; ".join(words) + ". Reduced: 1×8×8 inputs, small networks"
+    note = "; ".join(words) + f". {REDUCED}"
     verdict = "holds" if all(crosses) else ("not shown" if any(crosses) else "fails")
     return Verdict(verdict, value.value, value.low, value.high, note)
 

@@ -23,6 +23,7 @@ def train_stacked(
     learning_rate: float = 0.1,
     momentum: float = 0.9,
     batch: int = 128,
+    weight_decay: float = 0.0,
     seed: int = 0,
     watch: Callable[[int, Stacked, float], None] | None = None,
 ) -> Stacked:
@@ -55,7 +56,8 @@ def train_stacked(
             square = sum(g.flatten(1).square().sum(1) for g in gradients.values())
             scale = (5 / torch.as_tensor(square).sqrt().clamp(min=1e-12)).clamp(max=1.0)  # (K,)
             for k, g in gradients.items():
-                speed[k].mul_(momentum).add_(g * scale.reshape(-1, *(1,) * (g.ndim - 1)))
+                pull = g * scale.reshape(-1, *(1,) * (g.ndim - 1))
+                speed[k].mul_(momentum).add_(pull if weight_decay == 0 else pull + weight_decay * params[k])
                 params[k] = params[k] - learning_rate * speed[k]
             total += float(value.mean()) * len(rows) / n
         if watch:
