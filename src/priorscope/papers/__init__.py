@@ -29,6 +29,7 @@ REGISTRY: dict[str, str] = {
     "jamming": "priorscope.papers._jamming",
     "jamming-data": "priorscope.papers._jamming_data",
     "double-descent": "priorscope.papers._double_descent",
+    "fluctuations": "priorscope.papers._fluctuations",
     "lazy-feature": "priorscope.papers._lazy_feature",
 }
 """Every paper by its name; the module is imported on first use.

@@ -1,6 +1,7 @@
 """Measurements: a system or a network in, a result with a table and a chart out."""
 
 from ._blind_spots import BlindSpots, blind_spots
+from ._boundary_distance import BoundaryDistance, boundary_distance, boundary_shift
 from ._eigenfunctions import Modes, circle_modes, hypercube_modes, product_modes, sphere_modes
 from ._empirical_ntk import empirical_ntk
 from ._ensemble_fluctuations import ExcessError, Fluctuations, excess_error, fluctuations
@@ -16,6 +17,7 @@ from ._geometry import (
 from ._geometry_evolution import GeometryEvolution, geometry_evolution
 from ._invariance_table import InvarianceTable, invariance_table
 from ._jamming_point import JammingPoint, jamming_point
+from ._kernel_fluctuations import KernelFluctuations, kernel_fluctuations
 from ._landscape import (
     HessianOperators,
     HessianSplit,
@@ -56,6 +58,11 @@ __all__ = [
     "regime",
     "frozen_flow",
     "FrozenFit",
+    "BoundaryDistance",
+    "boundary_distance",
+    "boundary_shift",
+    "KernelFluctuations",
+    "kernel_fluctuations",
     "fluctuations",
     "Fluctuations",
     "excess_error",
