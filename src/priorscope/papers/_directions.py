@@ -18,7 +18,7 @@ KINDS = ("linear", "quadratic", "sinusoidal")
 
 def grid(scale: str) -> list[dict[str, Any]]:
     """Models × label kinds × repeats; each run trains one network a rank."""
-    epochs, repeats, ranks = {"tiny": (2, 1, 3), "small": (25, 5, 6), "paper": (50, 5, 1024)}[scale]
+    epochs, repeats, ranks = {"tiny": (2, 1, 3), "small": (20, 5, 5), "paper": (50, 5, 1024)}[scale]
     names = ("mlp",) if scale == "tiny" else ("mlp", "lenet", "resnet")
     return [
         {

@@ -20,7 +20,7 @@ def grid(scale: str) -> list[dict[str, Any]]:
     names = ("lenet",) if scale == "tiny" else ("lenet", "resnet")
     data = "digits" if scale == "tiny" else "cifar2"
     common = {**sizes(scale), "data": data, "n_train": n, "batch": 128 if scale == "paper" else 64, "epochs": epochs}
-    removed = {"tiny": (32,), "small": (16, 32, 48), "paper": (256, 512, 768, 960)}[scale]
+    removed = {"tiny": (32,), "small": (32, 48), "paper": (256, 512, 768, 960)}[scale]
     return [
         {"model": m, "width": width_of(m, scale), "removed": k, **common, "seed": s}
         for m in names

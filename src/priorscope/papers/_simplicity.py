@@ -17,7 +17,7 @@ __all__ = ["PAPER"]
 
 def grid(scale: str) -> list[dict[str, Any]]:
     """Models × repeats; each run trains one network a rank of the linear feature."""
-    epochs, repeats, ranks = {"tiny": (2, 1, 2), "small": (50, 5, 6), "paper": (100, 5, 1022)}[scale]
+    epochs, repeats, ranks = {"tiny": (2, 1, 2), "small": (30, 5, 5), "paper": (100, 5, 1022)}[scale]
     names = ("mlp",) if scale == "tiny" else ("mlp", "lenet", "resnet")
     return [
         {"model": m, "width": width_of(m, scale), **sizes(scale), "epochs": epochs, "ranks": ranks, "seed": s}
