@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from PIL import Image
 
 from priorscope.papers import load
+from priorscope.papers._symmetry_systems import images
 
 
 @pytest.mark.parametrize("name", ["symmetry-width", "dide", "rotated-sota"])
@@ -73,3 +76,35 @@ def test_judge_of_rotated_pixels() -> None:
         _verdict("rotated-sota", "S0.10", _table("rotated-sota", accuracy=lambda p, i: accuracy(p, i, False)))
         == "fails"
     )
+
+
+OWN = """
+from torch import nn
+
+def linear(input_shape, width, outputs):
+    size = input_shape[0] * input_shape[1] * input_shape[2]
+    return nn.Sequential(nn.Flatten(), nn.Linear(size, width), nn.ReLU(), nn.Linear(width, outputs))
+"""
+
+
+def test_rotated_pixels_of_a_folder_of_images_and_of_any_module(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(0)
+    for name, colour in (("blue", 2), ("red", 0)):
+        (tmp_path / "images" / name).mkdir(parents=True)
+        for k in range(24):
+            pixels = rng.integers(0, 120, size=(12, 12, 3), dtype=np.uint8)
+            pixels[..., colour] += 120
+            Image.fromarray(pixels).save(tmp_path / "images" / name / f"{k}.png")
+    (tmp_path / "own_models.py").write_text(OWN)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    paper = load("rotated-sota")
+    point = {**paper.points("tiny")[0], "data": f"folder:{tmp_path / 'images'}", "size": 6, "m": 32, "n_test": 9}
+    own = {**point, "model": "own_models:linear", "width": 16, "least_steps": 60}
+    assert images(point["data"], 6, 32, 9, 0).input_shape == (3, 6, 6)  # resized
+    assert paper.run(own)["accuracy"] == 1.0  # two colours are easy
+    assert paper.run({**own, "group": "O(c)^d"})["accuracy"] >= 0.7  # as easy for a fully connected network
+    assert 0 <= paper.run({**point, "size": 8})["accuracy"] <= 1  # ResNet18
+    with pytest.raises(ValueError, match="no model 'resnet99'"):
+        paper.run({**point, "model": "resnet99"})

@@ -31,7 +31,7 @@ def images(name: str, size: int, n_train: int, n_test: int, seed: int) -> data.D
     if name == "local":
         return data.local_features(n_train, n_test, size=size, seed=seed)
     if name.startswith("folder:"):
-        found = data.load(name.removeprefix("folder:"))
+        found = data.load(name.removeprefix("folder:"), size=size, classes="classes")
         return found.subset(n_train, seed=seed, n_test=min(n_test, len(found.test))).standardised()
     return data.cifar10(size=size, n_train=n_train, n_test=n_test, seed=seed).standardised()
 
