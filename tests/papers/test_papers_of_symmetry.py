@@ -43,12 +43,14 @@ def test_judges_of_width() -> None:
             mean_distance=lambda p, i: p["width"] ** -0.6,
         )
         assert _verdict("symmetry-width", "S0.7", table) == wanted
-    for sign, wanted in ((1, "holds"), (-1, "fails")):
+    for sign, ahead, wanted in ((1, 0.1, "holds"), (-1, 0.1, "fails"), (-1, -0.1, "not shown")):
         table = _table(
             "symmetry-width",
             accuracy=lambda p, i, sign=sign: 0.5 - sign * (p["time"] + np.log(p["width"])) / 50,
             to_gap=lambda p, i: p["time"] + p["width"],
             to_limit=lambda p, i: 9 - p["time"] - np.log(p["width"]),
+            gap_accuracy=lambda p, i, ahead=ahead: 0.5 + ahead,
+            limit_accuracy=lambda p, i: 0.5,
         )
         assert _verdict("symmetry-width", "S0.6", table) == wanted
 
