@@ -106,6 +106,43 @@ def test_probe_points_and_results():
         AverageGeometry(torch.eye(2), torch.zeros(2, 2), (2,), 3).modes_picture()
 
 
+class Frozen(nn.Module):
+    """A scale that is drawn but not trained, and BatchNorm."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("scale", 2.0 * torch.randint(0, 2, (1,)))
+        self.norm, self.readout = nn.BatchNorm1d(3), nn.Linear(3, 1)
+
+    def forward(self, x):
+        return self.readout(self.norm(x) * self.scale)
+
+
+def test_factories_take_a_seed_or_nothing_and_keep_their_buffers():
+    state = torch.get_rng_state()
+    G = average_geometry(Frozen, (3,), n_models=800, n_probes=2)
+    assert torch.equal(torch.get_rng_state(), state)
+    # E[scale²] = 2 and weights U(-1/√3, 1/√3): G = 2 · I/9; one frozen draw for all would give 0 or 4 · I/9
+    assert within(G, torch.eye(3) * 2 / 9 / (1 + 1e-5))
+    assert not within(G, torch.eye(3) * 4 / 9)
+    assert "BatchNorm in evaluation mode" in G.notes[0]
+    again = average_geometry(Frozen, (3,), n_models=20, n_probes=2)
+    torch.testing.assert_close(
+        again.matrix, average_geometry(lambda seed: Frozen(), (3,), n_models=20, n_probes=2).matrix
+    )
+
+    def same(seed=0):
+        torch.manual_seed(3)
+        return nn.Linear(3, 1)
+
+    with pytest.raises(ValueError, match="the same network every time"):
+        average_geometry(same, (3,), n_models=4)
+    with pytest.raises(ValueError, match="takes a seed or nothing; this one needs width, depth"):
+        average_geometry(lambda width, depth: nn.Linear(width, depth), (3,))
+    with pytest.raises(ValueError, match="networks of different shapes"):
+        average_geometry(lambda seed: nn.Linear(3, 1 + seed), (3,), n_models=40)
+
+
 def test_bad_input_is_named():
     class Deaf(nn.Linear):
         def forward(self, x):
@@ -123,5 +160,7 @@ def test_bad_input_is_named():
         average_geometry(lambda seed: 3, (3,))
     with pytest.raises(ValueError, match="no parameters"):
         average_geometry(nn.Flatten(), (3,))
+    with pytest.raises(ValueError, match="G of 200,000 inputs takes 1920 GB"):
+        average_geometry(nn.Sequential(nn.Conv1d(1, 1, 1), nn.AdaptiveAvgPool1d(1), nn.Flatten()), (1, 200_000))
     with pytest.raises(ValueError, match="probe points must be finite"):
         average_geometry(nn.Linear(3, 1), torch.full((2, 3), torch.nan))

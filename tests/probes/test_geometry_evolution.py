@@ -35,13 +35,15 @@ def test_delta_is_the_derivative_of_the_geometry_along_training():
     h = 1e-5
     ahead, behind = ({k: v + s * h * rate[k] for k, v in params.items()} for s in (1, -1))
     exact = (geometry(ahead) - geometry(behind)) / (2 * h)  # (P, D, D)
-    move = geometry_evolution(lambda seed: module, x, y, probe=points, n_models=400, n_probes=8)
+    move = geometry_evolution([module, module], x, y, probe=points, n_probes=8)  # as given, not drawn again
     coefficients = torch.linalg.lstsq(exact.flatten(1).mT, move.delta.flatten()[:, None]).solution[:, 0]
     torch.testing.assert_close((coefficients[:, None, None] * exact).sum(0), move.delta, rtol=1e-6, atol=1e-9)
     torch.testing.assert_close(coefficients.sum(), torch.tensor(1.0, dtype=torch.float64), rtol=1e-6, atol=0)
 
 
 def test_bad_input():
+    with pytest.raises(ValueError, match="must hold torch.nn.Modules"):
+        geometry_evolution([], torch.eye(3), torch.ones(3))
     with pytest.raises(ValueError, match="needs one output"):
         geometry_evolution(nn.Linear(3, 2), torch.eye(3), torch.ones(3))
     with pytest.raises(ValueError, match="matrices of one shape"):

@@ -58,44 +58,25 @@ def run(point: dict[str, Any]) -> dict[str, Any]:
 
 def _along(point: dict[str, Any]) -> dict[str, Any]:
     """The geometry after every epoch on images, or on Gaussian data of covariance G or flip(G) with random labels."""
-    import torch
-
     from priorscope.data import flip_spectrum, random_labels
-    from priorscope.probes import matrix_correlation, second_moment
-    from priorscope.probes._geometry._training import geometry_of
+    from priorscope.probes import geometry_trajectory
 
-    from ._geometry_models import accuracies, geometry, images, train
+    from ._geometry_models import build, geometry, images
 
     name, size, seed = point["model"], point["size"], point["seed"]
-    G = geometry(name, point["n_models"], 1, size, point["width"]).matrix
+    G = geometry(name, point["n_models"], 1, size, point["width"])
     if point["part"] == "alignment":
         data = images(point["data"], point["n_train"], seed, size)
     else:
-        covariance = G if point["data"] == "G" else flip_spectrum(G)
+        covariance = G.matrix if point["data"] == "G" else flip_spectrum(G.matrix)
         data = random_labels(covariance, point["n_train"], seed=seed, input_shape=(1, size, size))
-    S = second_moment(data.inputs)
-    probes = torch.randn(16, *data.input_shape, generator=torch.Generator().manual_seed(seed))
-    sets = [data] * point["networks"]
-    curves: dict[str, list[float]] = {"corr_gsg": [], "corr_s": [], "velocity": [], "accuracy": []}
-    last: list[Any] = []
-
-    def watch(template: Any, params: Any) -> None:
-        now = geometry_of(template, params, probes)
-        curves["corr_gsg"].append(matrix_correlation(now, G @ S @ G))
-        curves["corr_s"].append(matrix_correlation(now, S))
-        curves["accuracy"].append(float(np.mean(accuracies(template, params, sets, which="train"))))
-        if last:
-            curves["velocity"].append(1 - matrix_correlation(now, last[-1]))
-        last.append(now)
-
-    options = {key: point[key] for key in ("epochs", "learning_rate", "batch", "width")}
-    train(name, sets, seed=seed, watch=watch, **options)
-    out: dict[str, Any] = {key: np.array(values) for key, values in curves.items()}
-    means = {
-        "mean_accuracy": float(np.mean(curves["accuracy"][1:])),
-        "mean_velocity": float(np.mean(curves["velocity"])),
-    }
-    return {**out, **means, "train_accuracy": curves["accuracy"][-1]}
+    options = {key: point[key] for key in ("epochs", "learning_rate", "batch")}
+    module = build(name, size=size, width=point["width"])
+    path = geometry_trajectory(data, module, geometry=G, n_networks=point["networks"], seed=seed, **options)
+    names = ("corr_gsg", "corr_s", "velocity", "accuracy")
+    out: dict[str, Any] = {key: getattr(path, key).numpy() for key in names}
+    means = {"mean_accuracy": float(path.accuracy[1:].mean()), "mean_velocity": float(path.velocity.mean())}
+    return {**out, **means, "train_accuracy": float(path.accuracy[-1])}
 
 
 def _rate(point: dict[str, Any]) -> dict[str, Any]:

@@ -87,8 +87,8 @@ def geometry_evolution(
 
     For the squared loss, :math:`\dot\theta = -\sum_\mu\nabla_\theta f(x_\mu)(f(x_\mu) - y_\mu)`. The movement of the input
     gradient is one directional derivative of it along :math:`\dot\theta` (a jvp of a vjp), for all networks of a block at
-    once. ``model`` as for ``average_geometry``; one output. To measure Δ later in training, pass a factory that gives
-    trained networks. Source: geometric invariance hypothesis paper, eq. 4 and Prop. A.1.
+    once. ``model`` as for ``average_geometry``; one output. To measure Δ later in training, pass a list of trained networks,
+    such as those of ``geometry_trajectory``. Source: geometric invariance hypothesis paper, eq. 4 and Prop. A.1.
 
     Example:
         >>> x = torch.eye(3)[:2]
@@ -100,6 +100,8 @@ def geometry_evolution(
     if n_models < 2:
         raise ValueError(f"geometry_evolution needs n_models >= 2 to know its error; got {n_models}.")
     draws = Draws(model, shape, seed, **network)
+    if isinstance(model, list | tuple):
+        n_models = min(n_models, len(model))
     dtype = next(draws.template.parameters()).dtype
     x_train, y = inputs.to(dtype), targets.to(dtype).reshape(len(inputs), -1)
     with torch.no_grad():

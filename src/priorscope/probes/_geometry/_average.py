@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from typing import Any
 
@@ -17,6 +18,7 @@ __all__ = ["average_geometry"]
 
 BLOCK_BYTES = 48_000_000  # gradient rows and stacked parameters held at once
 MAX_FEATURES = 8  # features a probe: beyond it, fresh networks tell more than further features of one
+LARGE_FEATURES = 1  # the same for large models, where a feature costs as much as a forward pass (measured on ResNet18)
 VMAP_LIMIT = 1_500_000  # parameters beyond which a batched convolution is slower than a plain one
 
 
@@ -36,13 +38,16 @@ def average_geometry(
     r"""Average geometry :math:`G = E_{\theta, x}[\nabla_x f_\theta(x)\,\nabla_x f_\theta(x)^T]` at initialisation.
 
     ``model`` is an architecture (``network`` passes width, parametrisation …), a ``torch.nn.Module`` (drawn again by its
-    own initialisation) or a factory ``seed -> Module``. ``probe`` is an input shape, for Gaussian probes
-    :math:`N(0, \sigma_P^2 I)` in antithetic pairs, or a tensor of points (n, *shape) from which probes are taken.
+    own initialisation) or a factory ``seed -> Module`` (one without arguments is seeded through torch's generator).
+    Networks are in evaluation mode: no dropout, and BatchNorm at its first running statistics is the identity.
+    ``probe`` is an input shape, for Gaussian probes :math:`N(0, \sigma_P^2 I)` in antithetic pairs, or a tensor of points
+    (n, *shape) from which probes are taken.
 
     Where the model ends in a linear layer whose weights are independent with mean zero, that layer is integrated out
     exactly (``readout="auto"``): :math:`E_a[\nabla f\nabla f^T] = v\sum_i \nabla h_i\nabla h_i^T` with v the variance of a
-    readout weight. Features are dealt out to the probes of a network (at most 8 a probe), so the sum costs one gradient
-    a feature, not one a feature and probe; the estimate stays unbiased. ``readout="sample"`` uses the drawn readout as it is.
+    readout weight. Features are dealt out to the probes of a network (at most 8 a probe, one for large models), so the sum
+    costs one gradient a feature, not one a feature and probe; the estimate stays unbiased. ``readout="sample"`` uses the
+    drawn readout as it is.
 
     ``engine`` is "vmap" (all networks of a block in one call), "loop", or "auto": vmap for models below 1.5 million
     parameters that it can trace, else the loop, with a note that says so. Standard errors come from at least 10 blocks of
@@ -73,13 +78,19 @@ def average_geometry(
     if found is not None and found.name == "":
         found = None
     features = Features(draws.template, found)
-    r = min(-(-found.width // n_probes), MAX_FEATURES) if found else 1
-    D = first[0].numel()
-    per_model = 4 * (3 * r * n_probes * D + draws.n_params + r * n_probes * (found.width if found else outputs))
-    block = max(1, min(-(-n_models // 20), BLOCK_BYTES // per_model))
     notes = []
+    if any(isinstance(part, torch.nn.modules.batchnorm._BatchNorm) for part in draws.template.modules()):
+        notes.append("BatchNorm in evaluation mode: at its first running statistics it is the identity")
     if engine == "auto":
         engine = "vmap" if draws.n_params <= VMAP_LIMIT else "loop"
+        if engine == "loop":
+            notes.append("networks run one by one: this model is large enough that batching does not pay")
+    most = MAX_FEATURES if draws.n_params <= VMAP_LIMIT else LARGE_FEATURES
+    r = min(-(-found.width // n_probes), most) if found else 1
+    D = first[0].numel()
+    _check_memory(D)
+    per_model = 4 * (3 * r * n_probes * D + draws.n_params + r * n_probes * (found.width if found else outputs))
+    block = max(1, min(-(-n_models // 20), BLOCK_BYTES // per_model))
     total = torch.zeros(D, D, dtype=torch.float64)
     squares = torch.zeros(D, D, dtype=torch.float64)
     weight_sums = [0.0, 0.0, 0]
@@ -123,8 +134,6 @@ def average_geometry(
             raise ValueError(
                 f"readout weights have mean {mean:.3g}, not zero, so they cannot be integrated out; use readout='sample'."
             )
-    if engine == "loop" and not notes and draws.n_params > VMAP_LIMIT:
-        notes.append("networks run one by one: this model is large enough that batching does not pay")
     G = variance * total / done
     noise = variance * _error(total, squares, done, n_blocks)
     return AverageGeometry(
@@ -138,6 +147,17 @@ def average_geometry(
         time.perf_counter() - start,
         tuple(notes),
     )
+
+
+def _check_memory(D: int) -> None:
+    """Refuse a G that cannot fit: the sums, their squares, the result and its eigenvectors are D × D in float64."""
+    needed = 6 * 8 * D**2
+    have = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else needed
+    if needed > have:
+        raise ValueError(
+            f"G of {D:,} inputs takes {needed / 1e9:.0f} GB and this machine has {have / 1e9:.0f} GB; "
+            "use smaller images, such as 3x32x32."
+        )
 
 
 def _error(total: Tensor, squares: Tensor, done: int, n_blocks: int) -> Tensor:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import inspect
+import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -20,7 +22,9 @@ class Draws:
 
     - an architecture (anything with ``.network``): its Gaussian parameters come from one call of ``randn`` a tensor;
     - a module: drawn again by the law of its ``reset_parameters`` (in one call for Linear, Conv and normalisations);
-    - a factory ``seed -> module``: built one by one, then stacked.
+    - a factory ``seed -> module``, or one without arguments: built one by one with torch's generator at the seed (the
+      global random state is left as it was), then stacked;
+    - a list of modules, such as trained ones: taken in turn as they are.
     """
 
     def __init__(self, model: Any, input_shape: tuple[int, ...], seed: int = 0, **network: Any) -> None:
@@ -28,7 +32,12 @@ class Draws:
         self._next_seed = seed * 1_000_003
         self._network: Callable[[int], nn.Module] | None = None
         self._laws: dict[str, tuple[str, float]] | None = None
-        if hasattr(model, "network") and not isinstance(model, nn.Module):
+        self._must_differ = False
+        self._first: Stacked | None = None  # a network drawn before, to see that a factory draws anew
+        if isinstance(model, list | tuple):
+            self._network = _in_turn(model)
+            self.template = self._network(self._next_seed)
+        elif hasattr(model, "network") and not isinstance(model, nn.Module):
             self._network = lambda s: model.network(input_shape, seed=s, **network)
             self.template = self._network(self._next_seed)
             if _is_gaussian_architecture(model, network):
@@ -41,15 +50,12 @@ class Draws:
             if self._laws is None:
                 self._network = _resetter(self.template)
         elif callable(model):
-            self._network = model
-            self.template = model(self._next_seed)
-            if not isinstance(self.template, nn.Module):
-                raise ValueError(
-                    f"a factory must map a seed to a torch.nn.Module; it gave a {type(self.template).__name__}."
-                )
+            self._network = seeded_factory(model)
+            self._must_differ = True
+            self.template = self._network(self._next_seed)
         else:
             raise ValueError(
-                "the model must be an architecture, a torch.nn.Module or a factory seed -> Module; "
+                "the model must be an architecture, a torch.nn.Module, a list of them or a factory seed -> Module; "
                 f"got {type(model).__name__}."
             )
         self.template.eval()
@@ -77,8 +83,20 @@ class Draws:
         for _ in range(n):
             nets.append(self._network(self._next_seed))
             self._next_seed += 1
-        params = {k: torch.stack([dict(net.named_parameters())[k].detach() for net in nets]) for k in _names(nets[0])}
-        return {**params, **buffers}
+        states = [{**dict(net.named_parameters()), **dict(net.named_buffers())} for net in nets]
+        if any(
+            {k: v.shape for k, v in state.items()} != {k: v.shape for k, v in states[0].items()} for state in states
+        ):
+            raise ValueError("the factory gives networks of different shapes; it must change the weights only.")
+        stacked = {k: torch.stack([state[k].detach() for state in states]) for k in states[0]}
+        before = self._first or (states[0] if n > 1 else None)
+        self._first = states[0]
+        if self._must_differ and before and all(torch.equal(before[k], states[-1][k]) for k in before):
+            raise ValueError(
+                "the factory gives the same network every time, so there is nothing to average over. Make it draw new "
+                "weights: let it take a seed, or set no seed of its own."
+            )
+        return stacked
 
     def _law(self, name: str, parameter: Tensor, n: int) -> Tensor:
         assert self._laws is not None
@@ -91,8 +109,43 @@ class Draws:
         return torch.full(shape, size, dtype=parameter.dtype)
 
 
-def _names(module: nn.Module) -> list[str]:
-    return [name for name, _ in module.named_parameters()]
+def _in_turn(networks: Sequence[Any]) -> Callable[[int], nn.Module]:
+    if not networks or not all(isinstance(net, nn.Module) for net in networks):
+        raise ValueError("a list of models must hold torch.nn.Modules, one at least.")
+    count = itertools.count(-1)  # the first call makes the template
+
+    def build(seed: int) -> nn.Module:
+        return copy.deepcopy(networks[max(next(count), 0) % len(networks)]).eval()
+
+    return build
+
+
+def seeded_factory(factory: Callable[..., Any]) -> Callable[[int], nn.Module]:
+    """A factory of a seed from one that takes a seed or nothing, run with torch's generator at that seed."""
+    try:
+        signature = inspect.signature(factory)
+    except (TypeError, ValueError):
+        takes = True
+    else:
+        kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        own = [p for p in signature.parameters.values() if p.kind in kinds]
+        needed = [p for p in own if p.default is inspect.Parameter.empty]
+        if len(needed) > 1:
+            raise ValueError(
+                f"a factory takes a seed or nothing; this one needs {', '.join(p.name for p in needed)}. "
+                "Wrap it: lambda seed: factory(...)."
+            )
+        takes = bool(needed) or any(p.name == "seed" for p in own[:1])
+
+    def build(seed: int) -> nn.Module:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            net = factory(seed) if takes else factory()
+        if not isinstance(net, nn.Module):
+            raise ValueError(f"a factory must map a seed to a torch.nn.Module; it gave a {type(net).__name__}.")
+        return net.eval()
+
+    return build
 
 
 def _is_gaussian_architecture(model: Any, network: dict[str, Any]) -> bool:

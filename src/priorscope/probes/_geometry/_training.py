@@ -35,24 +35,26 @@ def train_stacked(
     """
     classes = not y.is_floating_point()
 
-    def loss(params: Stacked, xb: Tensor, yb: Tensor) -> Tensor:
-        out = functional_call(template, params, (xb,))
+    def loss(params: Stacked, fixed: Stacked, xb: Tensor, yb: Tensor) -> Tensor:
+        out = functional_call(template, {**params, **fixed}, (xb,))
         if classes:
             return nn.functional.cross_entropy(out, yb)
         return nn.functional.softplus(-yb * out[:, 0]).mean()
 
     step = vmap(grad_and_value(loss))
-    params = {k: v.clone() for k, v in stacked.items()}
+    trained = {name for name, _ in template.named_parameters()}
+    params = {k: v.clone() for k, v in stacked.items() if k in trained}
+    fixed = {k: v for k, v in stacked.items() if k not in trained}  # buffers
     speed = {k: torch.zeros_like(v) for k, v in params.items()}
     generator = torch.Generator().manual_seed(seed)
     n = x.shape[1]
     if watch:
-        watch(0, params, float("nan"))
+        watch(0, {**params, **fixed}, float("nan"))
     for epoch in range(1, epochs + 1):
         order = torch.randperm(n, generator=generator)
         total = 0.0
         for rows in order.split(batch):
-            gradients, value = step(params, x[:, rows], y[:, rows])
+            gradients, value = step(params, fixed, x[:, rows], y[:, rows])
             square = sum(g.flatten(1).square().sum(1) for g in gradients.values())
             scale = (5 / torch.as_tensor(square).sqrt().clamp(min=1e-12)).clamp(max=1.0)  # (K,)
             for k, g in gradients.items():
@@ -61,8 +63,8 @@ def train_stacked(
                 params[k] = params[k] - learning_rate * speed[k]
             total += float(value.mean()) * len(rows) / n
         if watch:
-            watch(epoch, params, total)
-    return params
+            watch(epoch, {**params, **fixed}, total)
+    return {**params, **fixed}
 
 
 def accuracy(template: nn.Module, params: Stacked, x: Tensor, y: Tensor) -> Tensor:
