@@ -15,6 +15,7 @@ from ._geometry import (
     second_moment,
 )
 from ._geometry_evolution import GeometryEvolution, geometry_evolution
+from ._geometry_trajectory import GeometryTrajectory, geometry_trajectory
 from ._invariance_table import InvarianceTable, invariance_table
 from ._jamming_point import JammingPoint, jamming_point
 from ._kernel_fluctuations import KernelFluctuations, kernel_fluctuations
@@ -91,6 +92,8 @@ __all__ = [
     "sample_scores",
     "GeometryEvolution",
     "geometry_evolution",
+    "GeometryTrajectory",
+    "geometry_trajectory",
     "matrix_correlation",
     "second_moment",
     "BlindSpots",
