@@ -13,6 +13,7 @@ REGISTRY: dict[str, str] = {
     # name on the command line: module with the constant PAPER (imported on first use)
     "sphere-spectrum": "priorscope.papers._sphere_spectrum",
     "forecast": "priorscope.papers._forecast",
+    "profile-validity": "priorscope.papers._profile_validity",
     "spectral-bias": "priorscope.papers._spectral_bias",
     "ntk-spectra": "priorscope.papers._ntk_spectra",
     "symmetry": "priorscope.papers._symmetry",
@@ -30,6 +31,7 @@ REGISTRY: dict[str, str] = {
     "jamming-data": "priorscope.papers._jamming_data",
     "double-descent": "priorscope.papers._double_descent",
     "fluctuations": "priorscope.papers._fluctuations",
+    "stripe": "priorscope.papers._stripe",
     "lazy-feature": "priorscope.papers._lazy_feature",
 }
 """Every paper by its name; the module is imported on first use.

@@ -2,6 +2,7 @@
 
 from ._blind_spots import BlindSpots, blind_spots
 from ._boundary_distance import BoundaryDistance, boundary_distance, boundary_shift
+from ._compression import Compression, compression
 from ._eigenfunctions import Modes, circle_modes, hypercube_modes, product_modes, sphere_modes
 from ._empirical_ntk import empirical_ntk
 from ._ensemble_fluctuations import ExcessError, Fluctuations, excess_error, fluctuations
@@ -60,6 +61,8 @@ __all__ = [
     "frozen_flow",
     "FrozenFit",
     "BoundaryDistance",
+    "Compression",
+    "compression",
     "boundary_distance",
     "boundary_shift",
     "KernelFluctuations",
