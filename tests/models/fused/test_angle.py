@@ -5,7 +5,14 @@ import numpy as np
 import pytest
 from numba import njit
 
-from priorscope.models._fused._angle import COEFFICIENTS, angle_ratio, sine, supplement
+from priorscope.models._fused._angle import (
+    COEFFICIENTS,
+    SHORT_COEFFICIENTS,
+    angle_ratio,
+    short_angle_ratio,
+    sine,
+    supplement,
+)
 
 
 def chebyshev_interpolant(n: int) -> list[float]:
@@ -31,6 +38,7 @@ def chebyshev_interpolant(n: int) -> list[float]:
 
 def test_the_table_is_what_its_derivation_gives():
     np.testing.assert_allclose(COEFFICIENTS, chebyshev_interpolant(20), rtol=1e-12, atol=1e-22)
+    np.testing.assert_allclose(SHORT_COEFFICIENTS, chebyshev_interpolant(12), rtol=1e-12, atol=1e-22)
 
 
 def test_the_angle_is_right_to_rounding_also_at_the_ends():
@@ -48,4 +56,6 @@ def test_a_shorter_polynomial_would_not_do():
     c = (u + 1) / 2
     exact = np.arccos(c) / np.sqrt((1 - c) * (1 + c))
     assert np.abs(np.polyval(chebyshev_interpolant(12)[::-1], u) - exact).max() > 1e-11
+    short = np.array([short_angle_ratio.py_func(v) for v in c])
+    assert 1e-11 < np.abs(short - exact).max() < 6e-10  # enough for float32 only
     assert angle_ratio.py_func(0.5) == pytest.approx(np.arccos(0.5) / np.sqrt(0.75), rel=1e-15)

@@ -123,7 +123,7 @@ def test_most_random_architectures_took_the_fused_path():
 
 def test_a_wrong_step_is_seen(monkeypatch):
     """The control: a program whose second bias is off by 1e-9 fails the comparison that the random stacks pass."""
-    arch, shape = M.gap(2, bias_variance=0.1), (2, 4, 4)
+    arch, shape = M.gap(2, padding="zeros", bias_variance=0.1), (2, 4, 4)
     x = torch.randn(3, *shape, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     right = plan(arch, shape)
     right.numbers[2, 1] += 1e-9

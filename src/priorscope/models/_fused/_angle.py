@@ -1,10 +1,10 @@
 r"""The angle between two Gaussian pre-activations, without a branch and with one square root.
 
-On [0, 1] the function :math:`G(c) = \arccos(c)/\sqrt{1-c^2}` is analytic (its nearest singularity is c = -1), so a polynomial of
-degree 19 in :math:`2c - 1` reaches it to 7e-16. The sine is needed anyway, hence :math:`\arccos c = \sin\theta\,
-G(c)` for c >= 0 and
-:math:`\pi - \sin\theta\, G(-c)` below. ``COEFFICIENTS`` are those of the interpolant at Chebyshev nodes; a test
-derives them again.
+On [0, 1] the function :math:`G(c) = \arccos(c)/\sqrt{1-c^2}` is analytic (its nearest singularity is c = -1), so a
+polynomial of degree 19 in :math:`2c - 1` reaches it to 7e-16, one of degree 11 to 6e-10, enough for results in float32.
+The sine is needed anyway, hence :math:`\arccos c = \sin\theta\, G(c)` for c >= 0 and :math:`\pi - \sin\theta\, G(-c)` below.
+The coefficients are those of the interpolants at Chebyshev nodes; a test derives them again. The polynomials take
+numbers or vectors.
 """
 
 from __future__ import annotations
@@ -13,7 +13,16 @@ from math import pi, sqrt
 
 from numba import njit
 
-__all__ = ["COEFFICIENTS", "HALF_TURN", "SNAP", "angle_ratio", "sine", "supplement"]
+__all__ = [
+    "COEFFICIENTS",
+    "SHORT_COEFFICIENTS",
+    "HALF_TURN",
+    "SNAP",
+    "angle_ratio",
+    "short_angle_ratio",
+    "sine",
+    "supplement",
+]
 
 HALF_TURN = pi
 # A cosine this close to one (32 roundings) is one: the inputs are equal, and arccos would turn the rounding into an
@@ -44,8 +53,24 @@ COEFFICIENTS = (
 )
 (C0, C1, C2, C3, C4, C5, C6, C7, C8, C9, C10, C11, C12, C13, C14, C15, C16, C17, C18, C19) = COEFFICIENTS
 
+SHORT_COEFFICIENTS = (
+    1.2091995757907175,
+    -0.2636001411638357,
+    0.06973321832499928,
+    -0.019837155366604905,
+    0.005861324736361166,
+    -0.001772830682245203,
+    0.0005460521782383914,
+    -0.00016972071365044724,
+    5.068019710851854e-05,
+    -1.59800586969894e-05,
+    7.311762334662064e-06,
+    -2.3352813138787367e-06,
+)
+(S0, S1, S2, S3, S4, S5, S6, S7, S8, S9, S10, S11) = SHORT_COEFFICIENTS
 
-@njit(inline="always")
+
+@njit(forceinline=True)
 def angle_ratio(c: float) -> float:
     """``arccos(c) / sqrt(1 - c**2)`` for c in [0, 1]."""
     u = 2.0 * c - 1.0
@@ -71,13 +96,31 @@ def angle_ratio(c: float) -> float:
     return even + u * odd
 
 
-@njit(inline="always")
+@njit(forceinline=True)
+def short_angle_ratio(c: float) -> float:
+    """The same to 6e-10."""
+    u = 2.0 * c - 1.0
+    v = u * u
+    even = S8 + v * S10
+    odd = S9 + v * S11
+    even = S6 + v * even
+    odd = S7 + v * odd
+    even = S4 + v * even
+    odd = S5 + v * odd
+    even = S2 + v * even
+    odd = S3 + v * odd
+    even = S0 + v * even
+    odd = S1 + v * odd
+    return even + u * odd
+
+
+@njit(forceinline=True)
 def sine(c: float) -> float:
     """``sqrt(1 - c**2)``, exact to rounding near one."""
     return sqrt((1.0 - c) * (1.0 + c))
 
 
-@njit(inline="always")
+@njit(forceinline=True)
 def supplement(c: float, sin: float) -> float:
     """``pi - arccos(c)`` for c in [-1, 1], given its sine."""
     small = sin * angle_ratio(abs(c))

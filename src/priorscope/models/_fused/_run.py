@@ -11,8 +11,10 @@ import numpy as np
 import torch
 from threadpoolctl import ThreadpoolController
 
+from ._chain import LONG, SHORT, run_chain
 from ._machine import EXPECT
 from ._stages import run_head, run_tasks
+from ._vector import LANES
 
 if TYPE_CHECKING:
     from .._plan import Plan, Schedule
@@ -131,7 +133,10 @@ def fused_kernel(
     b = a if x2 is None else Batch(plan, x2)
     K, T = np.empty((a.n, b.n), dtype), np.empty((a.n, b.n) if with_ntk else (0, 0), dtype)
     if plan.n_stages:
-        k, t = pixel_stages(plan, a, b, symmetric, with_ntk)
+        if plan.chain is not None:
+            k, t = chain(plan, a, b, symmetric, SHORT if dtype == np.float32 else LONG)
+        else:
+            k, t = pixel_stages(plan, a, b, symmetric, with_ntk)
         all_rows(plan, k, t, a, b, ntk=with_ntk, symmetric=symmetric)
         for full, values in ((K, k), (T, t)) if with_ntk else ((K, k),):
             full[...] = values
@@ -219,4 +224,28 @@ def pixel_stages(plan: Plan, a: Batch, b: Batch, symmetric: bool, with_ntk: bool
     each(lambda part: run_stages(plan, s, part, lanes, a, b, out_K, out_T, selves=False, ntk=with_ntk), tasks)
     if n_groups == 1:
         return out_K[0], out_T[0]
+    return out_K.sum(0), out_T.sum(0)
+
+
+def chain(plan: Plan, a: Batch, b: Batch, symmetric: bool, kind: int) -> tuple[np.ndarray, np.ndarray]:
+    """What :func:`pixel_stages` gives, where the plan is a chain; a task is eight or more displacements of one pair."""
+    height, width = plan.frame
+    pairs = [(i, j) for j in range(b.n) for i in range(j + 1 if symmetric else a.n)]
+    starts = range(0, width, LANES)
+    n_parts = min(
+        height, -(-32 // (len(pairs) * len(starts)))
+    )  # of the vertical displacements, when there are few pairs
+    tasks = []
+    for group, (dx, part) in enumerate((dx, part) for dx in starts for part in range(n_parts)):
+        for i, j in pairs:
+            itself = symmetric and i == j
+            n_shifts = height // 2 + 1 if itself else height
+            tasks.append((i, j, group, dx, part * n_shifts // n_parts, (part + 1) * n_shifts // n_parts, itself))
+    out_K, out_T = np.zeros((2, len(starts) * n_parts, a.n, b.n))
+    each(
+        lambda part: run_chain(
+            part, height, width, plan.chain, kind, a.x, b.x, a.s, a.r, b.s, b.r, plan.scales[0], out_K, out_T
+        ),
+        np.array(tasks, dtype=np.int64),
+    )
     return out_K.sum(0), out_T.sum(0)
