@@ -123,7 +123,7 @@ def test_csv_one_hot_target_and_tasks(tmp_path):
     file = tmp_path / "t.csv"
     file.write_text("age, colour, kind, price\n1,red,a,0.5\n2,blue,b,1.5\n3,red,a,2.5\n4,green,b,9\n")
     data = load(file, test_fraction=0)
-    assert data.notes == ("age", "colour=blue", "colour=green", "colour=red", "kind=a", "kind=b")
+    assert data.notes == ("input columns: age, colour=blue, colour=green, colour=red, kind=a, kind=b",)
     by_age = data.inputs[data.inputs[:, 0].argsort()]
     assert by_age[1].tolist() == [2, 1, 0, 0, 0, 1]
     assert data.task == "regression"
@@ -152,3 +152,30 @@ def test_unknown_layouts(tmp_path):
         load(tmp_path / "a.docx")
     with pytest.raises(ValueError, match="no layout that is known here"):
         load(tmp_path)
+
+
+def test_tables_as_people_have_them(tmp_path):
+    file = tmp_path / "t.csv"
+    file.write_text("a;b;y\n1;2;0.5\n2;3;1.5\n3;5;2.5\n")
+    assert load(file, test_fraction=0).input_shape == (2,)
+    file.write_text("1,2,0.5\n2,3,1.5\n3,5,2.5\n")  # no names: no row is lost
+    bare = load(file, test_fraction=0)
+    assert len(bare.train) == 3
+    assert bare.notes == ("input columns: column 0, column 1",)
+    file.write_text("a,b,y\n1,2,0.5\n2,?,1.5\n3,5,2.5\n")
+    with pytest.raises(ValueError, match=r"column 'b' of t.csv holds numbers, but '\?' in data row 2"):
+        load(file)
+    file.write_text("a,b,y\n")
+    with pytest.raises(ValueError, match="no rows of data"):
+        load(file)
+
+
+def test_images_of_different_sizes_are_brought_to_the_median_when_asked(tmp_path):
+    for i, (width, height) in enumerate([(5, 7), (6, 8), (9, 9)]):
+        (tmp_path / "ab"[i % 2]).mkdir(exist_ok=True)
+        Image.new("L", (width, height), 40 * i).save(tmp_path / "ab"[i % 2] / f"{i}.png")
+    data = load(tmp_path, size="common", test_fraction=0)
+    assert data.input_shape == (1, 8, 6)
+    assert data.notes == ("images of 3 sizes were resized to 8×6, the median",)
+    with pytest.raises(ValueError, match="got 'median'"):
+        load(tmp_path, size="median")

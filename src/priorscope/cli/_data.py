@@ -58,7 +58,7 @@ def show(
 
     column: str | int | None = int(target) if target is not None and target.lstrip("-").isdigit() else target
     try:
-        found = data.load(path, target=column)
+        found = data.load(path, target=column, size="common")
     except (ValueError, OSError) as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(2) from error
@@ -73,7 +73,7 @@ def show(
         "classes": None if found.classes is None else list(found.classes),
         "mean": round(float(x.mean()), 6),
         "std": round(float(x.std()), 6),
-        "columns": list(found.notes) or None,
+        "notes": list(found.notes) or None,
     }
     if as_json:
         typer.echo(json.dumps(facts))

@@ -10,8 +10,19 @@ __all__ = ["named_data"]
 _NAMES = ("digits", "mnist", "fashion-mnist", "cifar10")
 
 
-def named_data(text: str, *, target: str | None = None, classes: str | None = None, seed: int = 0) -> Any:
-    """``digits``, ``mnist``, ``fashion-mnist``, ``cifar10``, or whatever ``priorscope.data.load`` reads."""
+def named_data(
+    text: str,
+    *,
+    target: str | None = None,
+    classes: str | None = None,
+    seed: int = 0,
+    test_fraction: float = 0.2,
+) -> Any:
+    """``digits``, ``mnist``, ``fashion-mnist``, ``cifar10``, or whatever ``priorscope.data.load`` reads.
+
+    Images of different sizes are brought to their median, with a note. ``test_fraction`` is held out of files without a
+    test part.
+    """
     from priorscope import data
 
     if text in _NAMES:
@@ -32,4 +43,4 @@ def named_data(text: str, *, target: str | None = None, classes: str | None = No
             ".npy, .csv, idx or a folder of images."
         )
     column: str | int | None = int(target) if target is not None and target.lstrip("-").isdigit() else target
-    return data.load(path, target=column, classes=classes, seed=seed)
+    return data.load(path, target=column, classes=classes, seed=seed, test_fraction=test_fraction, size="common")

@@ -24,11 +24,11 @@ def read_csv(path: Path, target: str | int | None = None) -> tuple[NDArray[np.fl
     """
     import pandas as pd
 
-    separator = "\t" if ".tsv" in path.suffixes else ","
-    try:
-        frame = pd.read_csv(path, sep=separator, skipinitialspace=True)
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path.name} cannot be read as a table ({error}).") from error
+    frame = _frame(path, "\t" if ".tsv" in path.suffixes else ",")
+    if frame.shape[1] == 1 and ";" in str(frame.columns[0]):  # as spreadsheets write it where the comma is decimal
+        frame = _frame(path, ";")
+    if len(frame) == 0:
+        raise ValueError(f"{path.name} has a row of names and no rows of data; a table needs at least 2.")
     column = _target_column(frame, target, path.name)
     missing = frame.columns[frame.isna().any()].tolist()
     if missing:
@@ -48,6 +48,7 @@ def read_csv(path: Path, target: str | int | None = None) -> tuple[NDArray[np.fl
             columns.append(values.to_numpy(np.float64))
             names.append(str(name))
             continue
+        _check_words(values, str(name), path.name)
         found = sorted(values.astype(str).unique())
         if len(found) > MAX_CATEGORIES:
             raise ValueError(
@@ -58,6 +59,33 @@ def read_csv(path: Path, target: str | int | None = None) -> tuple[NDArray[np.fl
             columns.append((values.astype(str) == word).to_numpy(np.float64))
             names.append(f"{name}={word}")
     return np.stack(columns, 1), _targets(y), tuple(names)
+
+
+def _frame(path: Path, separator: str) -> pd.DataFrame:
+    """The table as it stands; where the first row holds numbers only, columns are named by their position."""
+    import pandas as pd
+
+    try:
+        frame = pd.read_csv(path, sep=separator, skipinitialspace=True)
+        if frame.shape[1] > 1 and pd.to_numeric(pd.Series(list(frame.columns)), errors="coerce").notna().all():
+            frame = pd.read_csv(path, sep=separator, skipinitialspace=True, header=None)
+            frame.columns = [f"column {i}" for i in range(frame.shape[1])]
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path.name} cannot be read as a table ({' '.join(str(error).split())}).") from error
+    return frame
+
+
+def _check_words(values: pd.Series, name: str, file: str) -> None:
+    """A column of numbers with a few words in it is a column with missing values, not one of categories."""
+    import pandas as pd
+
+    numbers = pd.to_numeric(values, errors="coerce")
+    if numbers.notna().mean() > 0.5:
+        row = int(np.flatnonzero(numbers.isna())[0])
+        raise ValueError(
+            f"column {name!r} of {file} holds numbers, but {str(values.iloc[row])!r} in data row {row + 1}. If that stands "
+            "for a missing value, fill it in or drop the row."
+        )
 
 
 def _target_column(frame: pd.DataFrame, target: str | int | None, file: str) -> str:

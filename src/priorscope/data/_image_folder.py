@@ -18,6 +18,24 @@ def class_folders(folder: Path) -> list[Path]:
     return [d for d in found if any(f.suffix.lower() in SUFFIXES for f in d.iterdir())]
 
 
+def common_size(folder: Path) -> tuple[tuple[int, int] | None, str]:
+    """The median height and width with a note, or None and no note where all images have one size."""
+    from PIL import Image, UnidentifiedImageError
+
+    sizes = []
+    for d in class_folders(folder):
+        for file in (f for f in d.iterdir() if f.suffix.lower() in SUFFIXES):
+            try:
+                with Image.open(file) as image:
+                    sizes.append((image.height, image.width))
+            except (UnidentifiedImageError, OSError):
+                continue  # the reader names the file
+    if len(set(sizes)) < 2:
+        return None, ""
+    height, width = (int(np.median(side)) for side in zip(*sizes, strict=True))
+    return (height, width), f"images of {len(set(sizes))} sizes were resized to {height}×{width}, the median"
+
+
 def read_image_folder(
     folder: Path, size: int | tuple[int, int] | None = None, channels: int | None = None
 ) -> tuple[NDArray[np.uint8], list[str]]:
@@ -51,7 +69,7 @@ def read_image_folder(
         (w1, h1), (w2, h2) = sorted(sizes)[:2]
         raise ValueError(
             f"images in a folder must have one size; got {len(sizes)} sizes, such as {h1}×{w1} and {h2}×{w2} "
-            "(height × width). Pass size= to resize them."
+            "(height × width). Pass size= to resize them, or size='common' for the median."
         )
     stack = np.stack([np.asarray(i.convert(mode)) for i in images])
     return (stack[:, None] if mode == "L" else np.moveaxis(stack, -1, 1)).copy(), names

@@ -14,7 +14,7 @@ from ._cifar_binary import read_cifar_binary
 from ._csv import read_csv
 from ._dataset import Dataset
 from ._idx import read_idx
-from ._image_folder import class_folders, read_image_folder
+from ._image_folder import class_folders, common_size, read_image_folder
 
 __all__ = ["load"]
 
@@ -129,7 +129,7 @@ def load(
     classes: str | None = None,
     test_fraction: float = 0.2,
     seed: int = 0,
-    size: int | tuple[int, int] | None = None,
+    size: int | tuple[int, int] | str | None = None,
     channels: int | None = None,
     name: str | None = None,
     dtype: torch.dtype = torch.float32,
@@ -142,7 +142,8 @@ def load(
       (the last by default); words or few integers there are classes, other numbers a regression;
     - idx files (a folder with train-images-idx3-ubyte …, or one images file beside its labels), plain or ``.gz``;
     - the CIFAR-10 binary layout (a folder, or one ``.bin`` batch);
-    - a folder of images, one subfolder a class, with or without ``train`` and ``test`` above; ``size`` resizes.
+    - a folder of images, one subfolder a class, with or without ``train`` and ``test`` above; ``size`` resizes
+      (``"common"``: images of different sizes to their median, and says so in ``notes``).
 
     ``classes`` is the label scheme. Where the layout has no test part, ``test_fraction`` of the rows becomes one.
 
@@ -160,7 +161,13 @@ def load(
     test: _Pair | None = None
     notes: tuple[str, ...] = ()
     suffixes = [s.lower() for s in path.suffixes]
+    if isinstance(size, str) and size != "common":
+        raise ValueError(f"size is a side, (height, width) or 'common'; got {size!r}.")
     if path.is_dir():
+        if size == "common":
+            parts = {d.name.lower(): d for d in path.iterdir() if d.is_dir()}
+            size, note = common_size(parts.get("train", path))
+            notes = (note,) if note else ()
         (x, y), test = _read_folder(path, size, channels)
     elif ".npz" in suffixes:
         (x, y), test = _read_npz(path)
@@ -168,7 +175,8 @@ def load(
         x, y = _read_npy(path, target)
     elif ".csv" in suffixes or ".tsv" in suffixes:
         x, y, columns = read_csv(path, target)
-        notes = columns
+        shown = ", ".join(columns[:20]) + (f" and {len(columns) - 20} more" if len(columns) > 20 else "")
+        notes = (f"input columns: {shown}",)
     elif ".bin" in suffixes:
         x, y = read_cifar_binary(path)
     elif "-idx" in path.name.replace(".", "-"):

@@ -65,6 +65,16 @@ def prepare(data: Any, pilot: int = 300, *, resize: int | None = None) -> Prepar
     """Standardise inputs (and real targets), shrink large images, and decide how many samples the pilot has."""
     if pilot < 10:
         raise ValueError(f"a profile needs a pilot of at least 10 samples; got {pilot}.")
+    if len(data.input_shape) > 3:
+        raise ValueError(
+            f"a profile takes flat features, signals (channels, length) or images (channels, height, width); got inputs of "
+            f"shape {tuple(data.input_shape)}. Flatten them, or put one axis into the channels."
+        )
+    if bool((data.inputs == data.inputs[:1]).all()):
+        raise ValueError(
+            f"all {len(data.train)} training inputs are the same: any model ignores them, and nothing can be learnt. Check "
+            "which columns or files were read."
+        )
     notes: list[str] = []
     original = data
     data, shrunk = _resized(data, resize)
