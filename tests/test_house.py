@@ -28,7 +28,7 @@ ALLOWED = {
     "probes": SPINE,
     "report": {"lab"},
     "profiles": {*SPINE, "report"},
-    "papers": {*SPINE, "lab", "report"},
+    "papers": {*SPINE, "lab", "report", "profiles"},
     "serve": {"lab", "papers", "report"},
     "sklearn": SPINE,
     "testing": SPINE,

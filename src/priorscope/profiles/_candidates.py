@@ -7,6 +7,9 @@ from typing import Any
 
 __all__ = ["Candidate", "default_candidates", "variations"]
 
+_BIAS = (
+    0.1  # variance of biases: networks have them, and without them a shallow ReLU kernel lacks odd degrees above one
+)
 _OTHERS = {
     "erf": "bounded and odd",
     "gelu": "smooth",
@@ -45,7 +48,7 @@ class Candidate:
 def _named(family: str, depth: int, **options: Any) -> Candidate:
     from priorscope import models
 
-    options = {"depth": depth, **options}
+    options = {"depth": depth, "bias_variance": _BIAS, **options}
     return Candidate(f"{family}-{depth}", getattr(models, family)(**options), family, _WORDS[family], options)
 
 

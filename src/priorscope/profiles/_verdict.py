@@ -27,7 +27,7 @@ def _reasons(c: CandidateProfile, best: CandidateProfile, horizon: int, found: A
         verdict = "perhaps worse"
     reasons = [c.candidate.words]
     if c is not best:
-        reasons.append(f"{ratio:.2g} times the best error at n = {horizon}")
+        reasons.append(f"{ratio:.2g} times the pick's error at n = {horizon}")
     held = {s.move: s.verdict for s in found}
     wrong = [m for m, kind in c.symmetries.items() if kind == "invariant" and held.get(m) == "no"]
     right = [m for m, kind in c.symmetries.items() if kind == "invariant" and held.get(m) == "yes"]
@@ -44,12 +44,30 @@ def _reasons(c: CandidateProfile, best: CandidateProfile, horizon: int, found: A
     return verdict, reasons
 
 
+def _leader(order: list[CandidateProfile], horizon: int) -> CandidateProfile:
+    r"""The shallowest of those whose forecast is within 10 % of the lowest.
+
+    A network of width w and depth L differs from its kernel by fluctuations of order L/w (Hanin & Nica 2020), so where
+    kernels tie the shallower network is the safer one: on development problems trained networks of three hidden layers
+    had 1.4 to 1.5 times the error of their kernel, those of one hidden layer 0.6 to 1.5 times. Models of unknown depth
+    take no part in this.
+    """
+    first = order[0]
+    if "depth" not in first.candidate.options:
+        return first
+    limit = _TIE * first.forecast.at(horizon).value
+    ties = [c for c in order if c.forecast.at(horizon).value <= limit and "depth" in c.candidate.options]
+    return min(ties, key=lambda c: c.candidate.options["depth"])  # of one depth, the first has the lower forecast
+
+
 def rank(candidates: list[CandidateProfile], horizon: int, found: list[DataSymmetry]) -> tuple[CandidateProfile, ...]:
-    """Order by forecast error at the horizon and put each verdict in words."""
+    """Order by forecast error at the horizon, ties going to the shallowest, and put each verdict in words."""
     order = sorted(candidates, key=lambda c: c.forecast.at(horizon).value)
+    leader = _leader(order, horizon)
+    order = [leader, *(c for c in order if c is not leader)]
     ranked = []
     for c in order:
-        verdict, reasons = _reasons(c, order[0], horizon, found)
+        verdict, reasons = _reasons(c, leader, horizon, found)
         ranked.append(replace(c, verdict=verdict, reasons=tuple(reasons)))
     return tuple(ranked)
 

@@ -1,0 +1,214 @@
+"""Is the architecture that a profile picks from a pilot the one whose trained networks are best at four times the data?"""
+
+from __future__ import annotations
+
+import time as clock
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from priorscope.inference import GradientDescent
+from priorscope.lab import Claim, Paper, Verdict
+from priorscope.papers._profile_validity_problems import DEVELOPMENT, HELD_OUT, draw
+from priorscope.probes._pilot import leave_one_out
+from priorscope.profiles import profile
+from priorscope.statistics import bootstrap_interval
+from priorscope.system import System
+
+__all__ = ["PAPER"]
+
+SOURCE = "priorscope, profile"
+MULTIPLE = 4  # networks are trained on this many times the pilot
+TOLERANCE = 1.1  # a pick within 10 % of the lowest error counts as right
+SHARE = 10 / 12  # of problems on which the pick must be right
+ENOUGH = 12  # problems below which nothing is shown
+BATCH = 32
+RATE = 0.03  # of Adam, over the number of hidden layers: all layers move, and their effects on the output add up
+SIZES: dict[
+    str, dict[str, int]
+] = {  # pilot, test samples, steps of training, networks of each kind, their widths, splits of tables
+    "tiny": {"pilot": 24, "n_test": 64, "steps": 20, "members": 2, "width": 16, "channels": 4, "splits": 1},
+    "small": {"pilot": 128, "n_test": 512, "steps": 480, "members": 3, "width": 256, "channels": 32, "splits": 3},
+    "paper": {"pilot": 300, "n_test": 1000, "steps": 3000, "members": 5, "width": 512, "channels": 128, "splits": 5},
+}
+
+
+def grid(scale: str) -> list[dict[str, Any]]:
+    """One point a problem; the smallest scale takes two of those that the profile was developed on."""
+    names = ["dev product by place", "dev table"] if scale == "tiny" else list(HELD_OUT)
+    return [{"problem": name, "seed": 0, **SIZES[scale]} for name in names]
+
+
+def train(candidate: Any, data: Any, point: dict[str, Any], seed: int) -> tuple[list[float], list[float]]:
+    """Mean squared errors on the test split of networks trained from several seeds, and their shares of wrong classes.
+
+    Adam on the squared loss of f - f_0 (networks start at zero), batches of 32, learning rate 0.03 over the number of hidden
+    layers in NTK parametrisation, falling to zero as a half cosine; a fixed number of steps, the same for all.
+    """
+    depth = sum(type(layer).__name__ == "Activation" for layer in candidate.model.layers)
+    width = point["width"] if candidate.family == "fcn" else point["channels"]
+    descent = GradientDescent(
+        learning_rate=RATE / depth,
+        steps=point["steps"],
+        batch_size=BATCH,
+        optimiser="adam",
+        schedule="cosine",
+        centre=True,
+        record=2,
+    )
+    system = System(data, candidate.model, descent, width=width, members=point["members"])
+    outcome = system.run(seed)
+    if data.task != "classification":
+        return list(outcome.member_errors), []
+    predicted, targets = outcome.predict(data.test.inputs), data.test.targets
+    if targets.shape[1] == 1:
+        right = predicted * targets > 0
+    else:
+        right = (predicted.argmax(-1) == targets.argmax(-1))[..., None]
+    return list(outcome.member_errors), (1 - right.double().mean((1, 2))).tolist()
+
+
+def run(point: dict[str, Any]) -> dict[str, Any]:
+    """Profile a pilot, then train networks of every candidate on four times as much, and do kernel regression there."""
+    name, pilot = point["problem"], point["pilot"]
+    problem = (HELD_OUT | DEVELOPMENT)[name]
+    splits = range(point["splits"] if problem.table else 1)
+    data = [draw(name, MULTIPLE * pilot, point["n_test"], split) for split in splits]
+    n = len(data[0].train)
+    began = clock.process_time()
+    report = profile(data[0], pilot=n // MULTIPLE, deep=False, seed=point["seed"])
+    seconds = clock.process_time() - began
+    rows: dict[str, list[float]] = {key: [] for key in ("forecast", "low", "high", "kernel", "network", "from", "to")}
+    wrong: list[float] = []
+    began = clock.process_time()
+    for found in report.candidates:
+        ahead = found.forecast.at(n)
+        results = [train(found.candidate, part, point, point["seed"] + s) for s, part in zip(splits, data)]
+        errors = np.array([e for r in results for e in r[0]])
+        between = bootstrap_interval(errors)
+        wrong += [float(np.mean([w for r in results for w in r[1]]))] if results[0][1] else []
+        gram = found.candidate.model.kernel(data[0].inputs, kinds=("ntk",)).ntk.double().numpy()
+        kernel = float(leave_one_out(gram, data[0].targets.double().numpy()).loss.mean())
+        values = (ahead.value, ahead.low, ahead.high, kernel, between.value, between.low, between.high)
+        for key, value in zip(rows, values):
+            rows[key].append(float(value))
+    out: dict[str, Any] = {"candidates": [c.name for c in report.candidates], **rows, "misclassified": wrong}
+    network, kernel_errors = np.array(rows["network"]), np.array(rows["kernel"])
+    out |= {"ratio_network": float(network[0] / network.min()), "best_network": out["candidates"][network.argmin()]}
+    out |= {
+        "ratio_kernel": float(kernel_errors[0] / kernel_errors.min()),
+        "best_kernel": out["candidates"][kernel_errors.argmin()],
+    }
+    covered = (np.array(rows["low"]) <= kernel_errors) & (kernel_errors <= np.array(rows["high"]))
+    out |= {"pick": out["candidates"][0], "known": problem.known, "n": n, "covered": covered.astype(float).tolist()}
+    return out | {"profile_seconds": seconds, "training_seconds": clock.process_time() - began}
+
+
+def _right(which: str) -> Any:
+    def judge(table: pd.DataFrame) -> Verdict:
+        ratio = table[f"ratio_{which}"].to_numpy(dtype=float)
+        right = ratio <= TOLERANCE
+        found = bootstrap_interval(right.astype(float))
+        missed = table[~right]
+        note = f"{right.sum()} of {len(right)} problems"
+        if len(missed):
+            words = [
+                f"{r.problem} (picked {r.pick}, best {r[f'best_{which}']}, {r[f'ratio_{which}']:.2f} times its error)"
+                for _, r in missed.iterrows()
+            ]
+            note += "; missed: " + ", ".join(words)
+        if len(right) < ENOUGH:
+            return Verdict("not shown", found.value, found.low, found.high, note)
+        return Verdict("holds" if found.value >= SHARE else "fails", found.value, found.low, found.high, note)
+
+    return judge
+
+
+def _coverage(table: pd.DataFrame) -> Verdict:
+    values = [float(np.mean(v)) for v in table["covered"]]
+    found = bootstrap_interval(values)
+    note = f"{sum(len(v) for v in table['covered'])} forecasts; leave-one-out errors on four times the pilot"
+    if len(table) < ENOUGH:
+        return Verdict("not shown", found.value, found.low, found.high, note)
+    return Verdict("holds" if found.value >= 0.8 else "fails", found.value, found.low, found.high, note)
+
+
+def long(table: pd.DataFrame) -> pd.DataFrame:
+    """One row a problem and candidate."""
+    names = {"candidates": "candidate", "network": "network", "kernel": "kernel", "forecast": "forecast"}
+    parts = []
+    for _, row in table.iterrows():
+        part = pd.DataFrame({new: list(row[old]) for old, new in names.items()})
+        part["low"], part["high"] = list(row["from"]), list(row["to"])
+        parts.append(part.assign(problem=row["problem"], picked=part["candidate"] == row["pick"]))
+    return pd.concat(parts, ignore_index=True)
+
+
+def chart(table: pd.DataFrame) -> Any:
+    """Test errors of trained networks over the lowest of each problem; the pick is a diamond, the grey band 10 %."""
+    import altair as alt
+
+    rows = long(table)
+    best = rows.groupby("problem")["network"].transform("min")
+    for key in ("network", "low", "high"):
+        rows[f"{key} ratio"] = rows[key] / best
+    rows["family"] = rows["candidate"].str.split("-").str[0]
+    rows["role"] = np.where(rows["picked"], "picked by the profile", "other candidate")
+    order = list(dict.fromkeys(rows["problem"]))
+    ratio = alt.Scale(type="log", nice=False)
+    y = alt.Y("problem:N", sort=order, title=None, axis=alt.Axis(labelLimit=220))
+    band = alt.Chart(pd.DataFrame({"from": [1.0], "to": [TOLERANCE]}))
+    band = band.mark_rect(opacity=0.25, color="gray").encode(x=alt.X("from:Q", scale=ratio), x2="to:Q")
+    base = alt.Chart(rows)
+    rule = base.mark_rule(opacity=0.5).encode(
+        x=alt.X("low ratio:Q", scale=ratio), x2="high ratio:Q", y=y, color="family:N"
+    )
+    points = base.mark_point(filled=True, opacity=0.9).encode(
+        x=alt.X("network ratio:Q", scale=ratio, title="test error of trained networks over the lowest"),
+        y=y,
+        color=alt.Color("family:N", sort=["fcn", "vec", "lap", "gap"]),
+        shape=alt.Shape("role:N", scale=alt.Scale(range=["circle", "diamond"]), title=None),
+        size=alt.Size("role:N", scale=alt.Scale(range=[40, 220]), legend=None),
+        tooltip=["problem", "candidate", "network", "kernel", "forecast"],
+    )
+    return (band + rule + points).properties(width=480, height=24 * len(order))
+
+
+PAPER = Paper(
+    name="profile-validity",
+    title="The architecture picked from a pilot, against trained networks",
+    source=SOURCE,
+    version=1,
+    grid=grid,
+    run=run,
+    claims=(
+        Claim(
+            id="V.1",
+            source=SOURCE,
+            says="on problems not used while building it, the profile's top pick has the lowest test error (mean squared) of "
+            "trained finite networks of all candidates at 4 times the pilot, or one within 10 % of it",
+            expected=">= 10 of 12",
+            tolerance=None,
+            judge=_right("network"),
+        ),
+        Claim(
+            id="V.2",
+            source=SOURCE,
+            says="the same with kernel regression at 4 times the pilot in place of trained networks",
+            expected=">= 10 of 12",
+            tolerance=None,
+            judge=_right("kernel"),
+        ),
+        Claim(
+            id="V.3",
+            source=SOURCE,
+            says="90 % intervals of the forecasts on which it ranks cover the error of kernel regression at 4 times the pilot in "
+            "at least 80 % of cases",
+            expected=">= 0.8",
+            tolerance=None,
+            judge=_coverage,
+        ),
+    ),
+    chart=chart,
+)
