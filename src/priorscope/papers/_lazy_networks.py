@@ -9,7 +9,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-__all__ = ["SCALE", "SHARPNESS", "DenseStack"]
+from priorscope.inference._dense_form import DenseLayer
+
+__all__ = ["SCALE", "SHARPNESS", "DenseStack", "SmoothRectifier"]
 
 SHARPNESS = 5.0
 SCALE = 1.4043833476  # of the softplus of that sharpness: its second moment under N(0, 1) is one
@@ -21,6 +23,36 @@ def phi(x: Tensor) -> Tensor:
 
 def phi_slope(x: Tensor) -> Tensor:
     return SCALE * (SHARPNESS * x).sigmoid()
+
+
+class SmoothRectifier:
+    r"""The activation as it enters forward and backward passes, in few passes over memory.
+
+    With :math:`u = -\beta x` and :math:`q = \mathrm{sigmoid}(u)` the value is :math:`-(c/\beta)\log q` and the slope
+    :math:`c(1 - q)`; the factors :math:`-\beta`, :math:`-c/\beta` and :math:`c` are left to the products around it.
+    """
+
+    before, after, slope = -SHARPNESS, -SCALE / SHARPNESS, SCALE
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return phi(x)
+
+    @property
+    def fold(self) -> SmoothRectifier:
+        """This object knows its own passes."""
+        return self
+
+    def forward(self, u: Tensor) -> tuple[Tensor, Tensor]:
+        """log q, and q."""
+        q = u.sigmoid()
+        value = q.log()
+        if bool(u.amin() < -700):  # q underflows, and log q is u
+            value = torch.where(u < -700, u, value)
+        return value, q
+
+    def pull(self, d: Tensor, q: Tensor) -> Tensor:
+        """d (1 - q), in place."""
+        return d.addcmul_(d, q, value=-1)
 
 
 class DenseStack(nn.Module):
@@ -37,6 +69,11 @@ class DenseStack(nn.Module):
         for seed in seeds:
             generator = torch.Generator().manual_seed(seed)
             members.append([torch.randn(o, i, generator=generator, dtype=torch.float64) for i, o in pairwise(sizes)])
+        rectifier = SmoothRectifier()
+        self.dense_form = [
+            DenseLayer(f"w{i}", scale=n_in**-0.5, activation=rectifier if i < depth else None)
+            for i, n_in in enumerate(sizes[:-1])
+        ]
         self.stacked = {f"w{i}": torch.stack([m[i] for m in members]) for i in range(depth + 1)}
 
     def hidden(self, stacked: Mapping[str, Tensor], x: Tensor) -> list[Tensor]:

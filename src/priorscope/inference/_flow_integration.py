@@ -1,0 +1,178 @@
+"""The integrator of gradient flow: all members in step windows that fit the cache, each with its own step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ._dense_pass import DensePass
+from ._flow_record import FlowRecord
+from ._loss import as_loss
+from ._members import Members
+from ._stop import as_stop
+
+__all__ = ["Integration"]
+
+SHRINK, GROW, SAFETY = 0.1, 2.0, 0.8  # bounds on one change of the step, and how near to the criteria it aims
+KINK, KINK_CHANGE = 1e-3, 1e-2  # a step below this part of the elapsed time and of the allowed change is never refused
+CACHE = 16 * 2**20  # bytes a window may touch: what a core's share of a last-level cache holds
+ROWS = ("order", "w", "F", "g", "size", "offset", "alpha", "value", "t", "dt", "scale", "due", "steps", "trials")
+
+
+class Integration:
+    """State of one run, a row a member. Rows are ordered: ended members first, then the window at work, then the rest.
+
+    When a member of the window ends, its row moves to the front of the window and the next waiting member enters at the
+    back, so that the window stays full and every operation works on contiguous rows.
+    """
+
+    order: Tensor
+    w: Tensor
+    F: Tensor
+    g: Tensor
+    size: Tensor  # squared norm of the gradient
+    offset: Tensor
+    alpha: Tensor
+    value: Tensor
+    t: Tensor
+    dt: Tensor
+    scale: Tensor
+    due: Tensor
+    steps: Tensor
+    trials: Tensor
+    finished: Tensor
+
+    def __init__(self, flow: Any, members: Members, x: Tensor, y: Tensor, window: int | None = None) -> None:
+        K = len(members)
+        alpha = torch.as_tensor(flow.alpha, dtype=flow.dtype).flatten()
+        if len(alpha) not in (1, K):
+            raise ValueError(f"alpha must be one number or one per member ({K}); got {len(alpha)} values.")
+        self.flow, self.members, self.x, self.y = flow, members, x, y
+        self.order, self.alpha = torch.arange(K), alpha.expand(K).contiguous()
+        self.loss, self.stop = as_loss(flow.loss), as_stop(flow.stop)
+        self.dense = DensePass.of(members, x)
+        self.spare: Tensor | None = None  # room for the parameters and gradients of a trial step
+        self.window = window or (K if self.dense is None else max(16, CACHE // self.dense.bytes_a_member))
+        with torch.no_grad():
+            f0 = members.call(members.flat, x)
+        if f0.shape[1:] != y.shape:
+            raise ValueError(
+                f"network outputs (n, outputs) must match targets {tuple(y.shape)}; got {tuple(f0.shape[1:])}."
+            )
+        if self.dense is not None:  # the offset by the same products as the outputs, so that they cancel to zero
+            f0 = torch.cat([self.dense.forward(w)[0] for w in members.flat.split(self.window)])
+        self.offset = f0.contiguous() if flow.centre else torch.zeros_like(f0)
+        self.w = members.flat.clone()
+        parts = [self.evaluate(self.w[rows], rows) for rows in self._slices(K)]
+        self.F, self.value, self.g = (torch.cat(p) for p in zip(*parts))
+        self.size = self.g.square().sum(1)
+        self.t = torch.zeros(K, dtype=torch.float64)
+        self.steps, self.trials = torch.zeros(K, dtype=torch.long), torch.zeros(K, dtype=torch.long)
+        tiny = torch.finfo(flow.dtype).tiny
+        self.scale = torch.where(self.size > 0, self.value / self.size.clamp(min=tiny), 1.0).double()
+        self.dt = 1e-3 * self.scale
+        self.finished = self.stop(self.loss, self.F, y)
+        self.record = FlowRecord(flow.recorded_times(), flow.time, self.value, self.states())
+        self.due = self.record.due(self.order)
+
+    def _slices(self, K: int) -> list[slice]:
+        return [slice(a, min(a + self.window, K)) for a in range(0, K, self.window)]
+
+    def states(self, rows: slice | Tensor = slice(None)) -> dict[str, Tensor]:
+        """What the trajectory keeps beside the loss."""
+        return {name: (self.F if name == "outputs" else self.w)[rows] for name in self.flow.keep}
+
+    def evaluate(self, w: Tensor, rows: slice) -> tuple[Tensor, Tensor, Tensor]:
+        """Predictions (k, n, outputs), loss with its prefactor (k,), gradient (k, P) of the members in these rows."""
+        alpha, offset = self.alpha[rows], self.offset[rows]
+        if self.dense is not None:
+            f, tape = self.dense.forward(w)
+            F = (f - offset).mul_(alpha[:, None, None])
+            slopes = self.loss.slope(F, self.y) / (alpha * len(self.x))[:, None, None]
+            out = None if self.spare is None else self.spare[1, : len(w)]
+            return F, self.loss(F, self.y) / alpha.square(), self.dense.backward(w, tape, slopes, out)
+        kept: list[Tensor] = []
+
+        def objective(v: Tensor) -> Tensor:
+            F = alpha[:, None, None] * (self.members.call(v, self.x) - offset)
+            kept.append(F.detach())
+            return self.loss(F, self.y) / alpha.square()
+
+        value, g = self.members.gradient(w, objective)
+        return kept[0], value, g
+
+    def run(self) -> None:
+        """Integrate every member to its stop rule, the end of time, or the largest number of steps."""
+        K = len(self.t)
+        done = self._retire(slice(0, K))
+        while done < K:
+            rows = slice(done, min(done + self.window, K))
+            if self.advance(rows):
+                done += self._retire(rows)
+        back = self.order.argsort()
+        for name in (*ROWS, "finished"):
+            setattr(self, name, getattr(self, name)[back])
+
+    def _ended(self, rows: slice) -> Tensor:
+        flow = self.flow
+        over = self.finished[rows] | (self.t[rows] >= flow.time) | (self.steps[rows] >= flow.max_steps)
+        return over | (self.trials[rows] >= 10 * flow.max_steps)
+
+    def _retire(self, rows: slice) -> int:
+        """Move the rows that have ended to the front; how many they are."""
+        ended = self._ended(rows)
+        count = int(ended.sum())
+        if count and not bool(ended[:count].all()):
+            turned = (~ended).to(torch.uint8).argsort(stable=True)
+            for name in (*ROWS, "finished"):
+                view = getattr(self, name)[rows]
+                view.copy_(view[turned])
+        return count
+
+    def advance(self, rows: slice) -> bool:
+        """One trial step of these rows: accepted where both criteria hold, retried smaller where not; whether any ended."""
+        flow, tiny = self.flow, torch.finfo(self.flow.dtype).tiny
+        w, F, g, size, t, dt = (getattr(self, name)[rows] for name in ("w", "F", "g", "size", "t", "dt"))
+        due, scale = self.due[rows], self.scale[rows]
+        gap = due - t
+        landing = gap <= dt
+        h = torch.where(landing, gap, dt)
+        if self.spare is None:
+            self.spare = self.w.new_empty(2, min(self.window, len(self.w)), self.w.shape[1])
+        w1 = torch.addcmul(w, h.to(w.dtype)[:, None], g, value=-1, out=self.spare[0, : len(w)])
+        F1, value1, g1 = self.evaluate(w1, rows)
+        change = (F1 - F).abs_().flatten(1).amax(1)
+        size1, cross = (torch.bmm(v[:, None], g1[:, :, None]).flatten() for v in (g1, g))
+        norms = (size * size1).sqrt()
+        turn = torch.where(norms > 0, (size + size1 - 2 * cross).clamp(min=0) / norms.clamp(min=tiny), 0.0)
+        strain = torch.maximum(change / flow.max_change, (turn / flow.max_turn).sqrt()).double()
+        strain = torch.where(torch.isfinite(strain), strain, torch.inf)
+        # so short a step that moves no output can only turn the gradient at a kink (ReLU, hinge): it may pass
+        floor = KINK * torch.maximum(t, scale)
+        still = change < KINK_CHANGE * flow.max_change
+        fine = strain < 1
+        accept = fine | ((h <= floor) & still)
+        factor = (SAFETY / strain.clamp(min=1e-30)).clamp(SHRINK, GROW)
+        factor = torch.where(accept, factor.clamp(min=1.0), factor.clamp(max=0.7))
+        proposed = h * factor
+        proposed = torch.where(still & ~fine, torch.maximum(proposed, floor), proposed)
+        dt.copy_(
+            torch.where(accept & landing, torch.maximum(dt, proposed), proposed)
+        )  # a landing says nothing against dt
+        t1 = torch.where(landing, due, t + h)
+        self.trials[rows] += 1
+        refused = torch.nonzero(~accept).flatten()
+        for old, new in ((w, w1), (F, F1), (g, g1), (size, size1), (t, t1), (self.value[rows], value1)):
+            if len(refused):
+                new[refused] = old[refused]
+            old.copy_(new)
+        self.steps[rows] += accept
+        self.finished[rows] = accept & (self.stop(self.loss, F, self.y) | (size == 0))
+        landed = torch.nonzero(accept & landing).flatten() + rows.start
+        if len(landed):
+            ids = self.order[landed]
+            self.record.note(ids, self.value[landed], self.states(landed))
+            self.due[landed] = self.record.due(ids)
+        return bool(self._ended(rows).any())
