@@ -66,7 +66,8 @@ def known(slope: float = 1.0, jump: float = 0.75) -> pd.DataFrame:
                     | {"second": np.sqrt(loss) * np.linspace(-1, 1, 50), "cusps": 0.22 * n, "index": 0.1 * n}
                 )
     table = pd.DataFrame(rows)
-    smooth = table[(table.width == 12) & (table.loss > 0)].assign(activation="tanh", index=1, index_early=4)
+    smooth = table[(table.width == 12) & (table.loss > 0)].assign(part="smooth", activation="tanh")
+    smooth = smooth.assign(index_at=[[30, 9, 1]] * len(smooth), lowest_at=[[-1e-2, -1e-3, -1e-6]] * len(smooth))
     return pd.concat([table, smooth.assign(n_negative=0.43 * 300, n_positive=160)], ignore_index=True)
 
 
@@ -85,7 +86,11 @@ def test_judges_know_the_papers_table_and_its_opposites():
         != "holds"
     )
     assert CLAIMS["J.9"].judge(right.assign(cusps=0)).verdict == "fails"
-    assert CLAIMS["J.10"].judge(right.assign(index=right["n_weights"] // 10, index_early=30)).verdict == "fails"
+    stays = [[30, 30, 30]] * len(right)
+    assert CLAIMS["J.10"].judge(right.assign(index_at=stays)).verdict == "fails"
+    assert CLAIMS["J.10"].judge(right.assign(lowest_at=[[-1e-3, -1e-2, -1e-1]] * len(right))).verdict == "fails"
+    assert CLAIMS["J.4"].judge(right.assign(n_positive=right.n_negative)).verdict == "fails"  # tanh is not lopsided
+    assert CLAIMS["J.4"].judge(right.assign(loss=right.loss * 100)).verdict == "not shown"  # tanh is far from jamming
 
 
 def test_tiny_runs_judge_and_draw():
@@ -93,6 +98,8 @@ def test_tiny_runs_judge_and_draw():
     verdicts = {id_: claim.judge(table) for id_, claim in CLAIMS.items()}
     assert verdicts["J.8"].verdict == "holds"
     assert CLAIMS["J.8"].judge(table.assign(n_effective=table.n_parameters)).verdict == "fails"
+    short = table.assign(n_effective=table.n_effective - 12, n_dead=12)
+    assert CLAIMS["J.8"].judge(short).verdict == "holds with changes"
     assert verdicts["J.1"].verdict == "not shown"
     runs = table[table.part == "run"]
     assert (runs[runs.ratio == 0.5].loss < 1e-6).all()

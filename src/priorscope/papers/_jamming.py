@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from torch import nn
 
 from priorscope.inference import QuadraticHinge
 from priorscope.lab import Claim, Paper
 from priorscope.papers._announced_regimes import REGIMES
 from priorscope.papers._jamming_claims import JUDGES
 from priorscope.papers._jamming_training import MARGIN, train_hinge
-from priorscope.probes import count_cusps, effective_parameters, landscape, plain_network, random_patterns
+from priorscope.probes import Landscape, count_cusps, effective_parameters, landscape, plain_network, random_patterns
 
 __all__ = ["PAPER"]
 
@@ -41,7 +43,18 @@ LADDERS: dict[str, tuple[list[tuple[str, int, int, list[float], int]], int]] = {
         10_000_000,
     ),
 }
-EFFECTIVE = {"tiny": [(2, 3)], "small": [(1, 8), (2, 8), (3, 6)], "paper": [(1, 12), (2, 12), (3, 12), (5, 10)]}
+# tanh at the transition: (width = dimension, ratios P/N, seeds), depth 2
+SMOOTH: dict[str, tuple[int, list[float], int]] = {
+    "tiny": (4, [8.0], 1),
+    "small": (12, [3.8, 4.0, 4.2], 2),
+    "paper": (33, [4.0, 4.5, 4.93], 3),
+}
+# networks whose effective parameters are counted: patterns, then (depth, width = dimension)
+EFFECTIVE: dict[str, tuple[int, list[tuple[int, int]]]] = {
+    "tiny": (200, [(1, 3), (2, 3)]),
+    "small": (3000, [(1, 8), (2, 8), (3, 6), (3, 10)]),
+    "paper": (5000, [(1, 12), (2, 12), (3, 12), (5, 10)]),
+}
 
 
 def n_weights(depth: int, width: int) -> int:
@@ -50,7 +63,7 @@ def n_weights(depth: int, width: int) -> int:
 
 
 def grid(scale: str) -> list[dict[str, Any]]:
-    """Runs over P/N for every architecture, then networks whose effective parameters are counted."""
+    """Runs over P/N for every architecture, tanh at its transition, networks whose effective parameters are counted."""
     ladders, steps = LADDERS[scale]
     points: list[dict[str, Any]] = []
     for activation, depth, width, ratios, seeds in ladders:
@@ -58,10 +71,16 @@ def grid(scale: str) -> list[dict[str, Any]]:
             n = round(ratio * n_weights(depth, width) / 2) * 2
             same = {"part": "run", "activation": activation, "depth": depth, "width": width, "ratio": ratio}
             points += [{**same, "n_train": n, "steps": steps, "seed": seed} for seed in range(seeds)]
-    for depth, width in EFFECTIVE[scale]:
+    width, ratios, seeds = SMOOTH[scale]
+    for ratio in ratios:
+        n = round(ratio * n_weights(2, width) / 2) * 2
+        same = {"part": "smooth", "activation": "tanh", "depth": 2, "width": width, "ratio": ratio}
+        points += [{**same, "n_train": n, "steps": steps, "seed": seed} for seed in range(seeds)]
+    n, shapes = EFFECTIVE[scale]
+    for depth, width in shapes:
         for activation in ("relu", "tanh"):
             same = {"part": "effective", "activation": activation, "depth": depth, "width": width, "ratio": 0.0}
-            points.append({**same, "n_train": 2 * (depth + 1) * width + 20, "steps": 0, "seed": 0})
+            points.append({**same, "n_train": n, "steps": 0, "seed": 0})
     return points
 
 
@@ -73,9 +92,14 @@ def run(point: dict[str, Any]) -> dict[str, Any]:
     net = plain_network(**shape, seed=seed, gain=MARGIN)
     sizes = {"n_weights": n_weights(depth, width), "n_parameters": sum(p.numel() for p in net.parameters())}
     if point["part"] == "effective":
-        return sizes | {"n_effective": effective_parameters(net, data.inputs)}
-    used = train_hinge(net, data.inputs, data.targets, point["steps"])
+        return sizes | {
+            "n_effective": effective_parameters(net, data.inputs),
+            "n_dead": _dead_weights(net, data.inputs),
+        }
     loss = QuadraticHinge(MARGIN)
+    if point["part"] == "smooth":
+        return sizes | _smooth(net, data, point["steps"])
+    used = train_hinge(net, data.inputs, data.targets, point["steps"])
     found = landscape(net, data, loss, dense_up_to=9000)
     result: dict[str, Any] = sizes | {
         "used": used,
@@ -101,18 +125,51 @@ def run(point: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
+def _smooth(net: Any, data: Any, steps: int) -> dict[str, Any]:
+    """One run of a smooth network, its Hessian looked at after a tenth and half of the steps, and at the end."""
+    found: list[Landscape] = []
+
+    def look(step: int) -> None:
+        found.append(landscape(net, data, QuadraticHinge(MARGIN), dense_up_to=9000))
+
+    used = train_hinge(net, data.inputs, data.targets, steps, watch=look, watch_at=[steps // 10, steps // 2])
+    look(used)
+    end = found[-1]
+    return {
+        "used": used,
+        "loss": end.loss,
+        "overlap_ratio": end.overlap_ratio,
+        "n_negative": end.n_negative,
+        "n_positive": end.n_positive,
+        "index_at": np.array([f.index for f in found]),
+        "lowest_at": np.array([float(f.total.min()) for f in found]),
+        "loss_at": np.array([f.loss for f in found]),
+    }
+
+
+def _dead_weights(net: Any, inputs: Any) -> int:
+    """Parameters that hang on neurons which no pattern switches on, beyond the one a rescaling takes from each neuron."""
+    z, lost, layers = inputs, 0, list(net)
+    for i, module in enumerate(layers):
+        z = module(z)
+        if isinstance(module, nn.ReLU):
+            dead = int((z == 0).all(0).sum())
+            lost += dead * (layers[i - 1].in_features + 1 + layers[i + 1].out_features - 1)
+    return lost
+
+
 def chart(table: pd.DataFrame) -> Any:
     """The jump: unsatisfied patterns per weight against P/N, and against the loss that is left."""
     import altair as alt
 
-    runs = table[table.part == "run"].copy()
+    runs = table[table.part.isin(["run", "smooth"])].copy()
     runs["network"] = [f"{a}, L = {d}, h = {h}" for a, d, h in zip(runs.activation, runs.depth, runs.width)]
     shown = runs[["network", "ratio", "overlap_ratio", "loss"]]
     base = alt.Chart(shown).mark_point(filled=True, size=45).encode(color=alt.Color("network:N", title=None))
     y = alt.Y("overlap_ratio:Q", title="unsatisfied patterns per weight N_Δ/N")
     left = base.encode(alt.X("ratio:Q", title="patterns per weight P/N", scale=alt.Scale(zero=False)), y)
-    right = base.transform_filter("datum.loss > 0").encode(
-        alt.X("loss:Q", title="final loss", scale=alt.Scale(type="log")), y
+    right = base.transform_filter("datum.loss > 1e-6").encode(
+        alt.X("loss:Q", title="final loss", scale=alt.Scale(type="log"), axis=alt.Axis(format="~e")), y
     )
     return alt.hconcat(left.properties(width=300), right.properties(width=300))
 

@@ -113,17 +113,21 @@ def _j3(table: pd.DataFrame) -> Verdict:
         return Verdict("fails", value, note=note)
     near = bool(lowest.loss.max() <= NEAR)
     inside = 0.65 <= value <= 0.9
-    return Verdict("holds" if inside else "fails" if near else "not shown", value, note=note)
+    low, high = float(lowest.overlap_ratio.min()), float(lowest.overlap_ratio.max())
+    return Verdict("holds" if inside else "fails" if near else "not shown", value, low, high, note)
 
 
 def _j4(table: pd.DataFrame) -> Verdict:
-    relu, tanh = _jammed(table, depth=3), _jammed(table, "tanh")
+    relu = _jammed(table, depth=3)
+    tanh = table[table.part.isin(["run", "smooth"]) & (table.activation == "tanh")]
+    tanh = tanh[~_fitted(tanh) & (tanh.loss <= NEAR)]
     if relu.empty or tanh.empty:
-        return Verdict("not shown", note="no jammed run of depth 3, or none with tanh")
+        return Verdict("not shown", note="no jammed run of depth 3, or none near the transition with tanh")
     value, smooth = float((relu.n_negative / relu.n_weights).mean()), float((tanh.n_negative / tanh.n_weights).mean())
     fewer = bool((tanh.n_negative < tanh.n_positive).all())
     symmetric = float((relu.n_negative / relu.n_positive).mean())
-    note = f"ReLU N₋/N₊ {symmetric:.3f}; tanh N₋/N {smooth:.2f}, N₋ < N₊ in {'all' if fewer else 'not all'} runs"
+    note = f"ReLU N₋/N₊ {symmetric:.3f}; {len(tanh)} tanh runs near the transition N₋/N {smooth:.2f}, "
+    note += f"N₋ < N₊ in {'all' if fewer else 'not all'} of them"
     if abs(value - 0.5) > 0.05 or not fewer:
         return Verdict("fails", value, note=note)
     return Verdict("holds" if abs(smooth - 0.43) <= 0.05 else "holds with changes", value, note=note)
@@ -182,9 +186,15 @@ def _j7(table: pd.DataFrame) -> Verdict:
 def _j8(table: pd.DataFrame) -> Verdict:
     rows = table[table.part == "effective"]
     hidden = np.where(rows.activation == "relu", rows.depth * rows.width, 0)
-    off = (rows.n_effective - (rows.n_parameters - hidden)).abs()
-    note = f"{len(rows)} networks of depths {sorted(set(rows.depth))}; tanh, without the symmetry, loses none"
-    return Verdict("holds" if (off == 0).all() else "fails", float(off.max()), note="largest deviation; " + note)
+    plain = (rows.n_effective - (rows.n_parameters - hidden)).abs()
+    off = (rows.n_effective - (rows.n_parameters - hidden - rows.n_dead)).abs()
+    share = float((off / rows.n_parameters).max())
+    note = f"largest deviation; {len(rows)} networks of depths {sorted(set(rows.depth))}; tanh, without the symmetry, loses "
+    note += f"none; neurons that no pattern switches on cost up to {int(rows.n_dead.max())} more, beyond them {int(off.max())} "
+    note += f"({share:.1%})"
+    if (plain == 0).all():
+        return Verdict("holds", 0.0, note=note)
+    return Verdict("holds with changes" if share <= 0.05 else "fails", float(plain.max()), note=note)
 
 
 def _j9(table: pd.DataFrame) -> Verdict:
@@ -201,13 +211,18 @@ def _j9(table: pd.DataFrame) -> Verdict:
 
 
 def _j10(table: pd.DataFrame) -> Verdict:
-    relu, tanh = _jammed(table), _jammed(table, "tanh")
+    relu, tanh = _jammed(table), table[table.part == "smooth"]
+    tanh = tanh[~_fitted(tanh)] if len(tanh) else tanh
     if relu.empty or tanh.empty:
         return Verdict("not shown", note="no jammed run with ReLU, or none with tanh")
     share = bootstrap_interval((relu["index"] / relu.n_weights).to_numpy(float))
-    late, early = float((tanh["index"] / tanh.n_weights).mean()), float((tanh.index_early / tanh.n_weights).mean())
-    note = f"tanh {late:.3f} at the end, {early:.3f} in runs a quarter as long"
-    smooth = late < 0.5 * share.value and (late < early or late == 0)
+    index = np.stack([np.asarray(v, float) for v in tanh.index_at]) / tanh.n_weights.to_numpy(float)[:, None]
+    lowest = np.stack([np.asarray(v, float) for v in tanh.lowest_at])
+    first, late = index.mean(0)[[0, -1]]
+    deep, shallow = lowest.mean(0)[[0, -1]]
+    note = f"tanh {first:.3f} of N after a tenth of the steps, {late:.3f} at the end; "
+    note += f"lowest eigenvalue {deep:.1e} and {shallow:.1e}"
+    smooth = late < 0.5 * share.value and late < first and shallow > deep
     right = 0.04 <= share.value <= 0.16 and smooth
     return Verdict("holds" if right else "fails", share.value, share.low, share.high, note)
 
@@ -220,7 +235,7 @@ JUDGES: dict[str, tuple[float | str, Callable[[pd.DataFrame], Verdict]]] = {
     "J.5": ("rank within 10 % of N_Δ; smallest eigenvalue at least a tenth of the median", _j5),
     "J.6": ("ratio of spreads below 1", _j6),
     "J.7": ("inside both intervals", _j7),
-    "J.8": (0.0, _j8),
+    "J.8": ("0; 5 % once parameters of neurons that are never on are left out", _j8),
     "J.9": ("0.15 to 0.3", _j9),
-    "J.10": ("4 to 16 % for ReLU, tanh below half of it and falling", _j10),
+    "J.10": ("4 to 16 % for ReLU; tanh below half of it, number and size of negative modes falling with time", _j10),
 }
