@@ -9,10 +9,11 @@ import pandas as pd
 from priorscope.lab import Claim, Paper, Verdict
 from priorscope.statistics import bootstrap_interval
 
-from ._geometry_sizes import REDUCED, SOURCE, sizes, width_of
+from ._geometry_sizes import SOURCE, sizes, width_of
 
 __all__ = ["PAPER"]
 
+REDUCED = "Reduced: 1×8×8 inputs, 640 samples (10 a dimension, as published), ResNet18 of width 4 without normalisation"
 PLANES = {"top": (0, 1), "mixed": (0, -1), "bottom": (-2, -1)}  # ranks of u1, u2 among the eigenvectors of G
 
 

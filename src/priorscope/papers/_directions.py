@@ -9,7 +9,7 @@ import pandas as pd
 
 from priorscope.lab import Claim, Paper, Verdict
 
-from ._geometry_sizes import REDUCED, SOURCE, sizes, width_of
+from ._geometry_sizes import REDUCED, SOURCE, models_of, sizes, width_of
 
 __all__ = ["PAPER"]
 
@@ -19,7 +19,7 @@ KINDS = ("linear", "quadratic", "sinusoidal")
 def grid(scale: str) -> list[dict[str, Any]]:
     """Models × label kinds × repeats; each run trains one network a rank."""
     epochs, repeats, ranks = {"tiny": (2, 1, 3), "small": (20, 5, 5), "paper": (50, 5, 1024)}[scale]
-    names = ("mlp",) if scale == "tiny" else ("mlp", "lenet", "resnet")
+    names = ("mlp",) if scale == "tiny" else models_of(scale)
     return [
         {
             "model": m,
@@ -46,7 +46,7 @@ def run(point: dict[str, Any]) -> dict[str, Any]:
     modes = geometry(name, point["n_models"], 1, size, point["width"]).modes
     ranks = spaced_ranks(0, modes.shape[1], point["ranks"])
     options: dict[str, Any] = {"seed": seed, "input_shape": (1, size, size)}
-    if name == "resnet" and point["kind"] == "sinusoidal":
+    if name in ("resnet", "residual") and point["kind"] == "sinusoidal":
         options["strength"] = 5.0  # App. A.7: 2.1 for the dense net and LeNet, 5.0 for ResNet18
     sets = [directional(modes[:, k], point["kind"], point["n_train"], 1000, **options) for k in ranks]
     template, params = train(name, sets, seed=seed, width=point["width"], epochs=point["epochs"], batch=point["batch"])
@@ -85,10 +85,11 @@ def _rank_correlation(rows: pd.DataFrame) -> tuple[float, float]:
 
 def _judge(table: pd.DataFrame) -> Verdict:
     long = curves(table)
-    if not {"mlp", "lenet", "resnet"} <= set(long["model"]):
+    names = set(long["model"])
+    if len(names) < 3:
         return Verdict("not run", note="this scale has not all models")
     words, falls, faster = [], [], []
-    for model in ("lenet", "resnet", "mlp"):
+    for model in sorted(names):
         half = {}
         for kind in KINDS:
             rows = long[(long["model"] == model) & (long["kind"] == kind)]

@@ -9,7 +9,7 @@ import pandas as pd
 from priorscope.lab import Claim, Paper, Verdict
 from priorscope.statistics import bootstrap_interval
 
-from ._geometry_sizes import SOURCE, sizes, width_of
+from ._geometry_sizes import SOURCE, models_of, sizes, width_of
 
 __all__ = ["PAPER"]
 
@@ -17,10 +17,10 @@ __all__ = ["PAPER"]
 def grid(scale: str) -> list[dict[str, Any]]:
     """Models × numbers of removed directions × repeats."""
     n, epochs, repeats = {"tiny": (100, 2, 1), "small": (2000, 15, 5), "paper": (10_000, 50, 5)}[scale]
-    names = ("lenet",) if scale == "tiny" else ("lenet", "resnet")
+    names = ("lenet",) if scale == "tiny" else models_of(scale)[1:]
     data = "digits" if scale == "tiny" else "cifar2"
     common = {**sizes(scale), "data": data, "n_train": n, "batch": 128 if scale == "paper" else 64, "epochs": epochs}
-    removed = {"tiny": (32,), "small": (32, 48), "paper": (256, 512, 768, 960)}[scale]
+    removed = {"tiny": (32,), "small": (16, 32, 48), "paper": (256, 512, 768, 960)}[scale]
     return [
         {"model": m, "width": width_of(m, scale), "removed": k, **common, "seed": s}
         for m in names
@@ -61,7 +61,7 @@ def _judge(table: pd.DataFrame) -> Verdict:
     words = "; ".join(f"{m} k = {k}: {100 * g.mean():+.1f} points" for (m, k), g in gaps)
     positive = sum(float(g.mean()) > 0 for _, g in gaps)
     verdict = "holds" if overall.low > 0 and positive == len(gaps) else ("not shown" if overall.high > 0 else "fails")
-    note = f"{words}. Reduced: CIFAR-2 in grey at 8×8, 2,000 images, LeNet and ResNet18 of width 4"
+    note = f"{words}. Reduced: CIFAR-2 in grey at 8×8, 2,000 images, a small residual network in place of ResNet18"
     return Verdict(verdict, overall.value, overall.low, overall.high, note)
 
 

@@ -19,8 +19,26 @@ from ._geometry_sizes import WIDTHS
 __all__: list[str] = []
 
 
+class Residual(torch.nn.Module):
+    """Three convolutions with GELU, the last two around shortcuts and before pools, then the mean over pixels."""
+
+    def __init__(self, outputs: int, channels: int, width: int) -> None:
+        super().__init__()
+        nn = torch.nn
+        self.stem = nn.Conv2d(channels, width, 3, padding=1)
+        self.second, self.third = (nn.Conv2d(width, width, 3, padding=1) for _ in range(2))
+        self.readout = nn.Linear(width, outputs)
+
+    def forward(self, x: Tensor) -> Tensor:
+        act, pool = torch.nn.functional.gelu, torch.nn.functional.avg_pool2d
+        h = act(self.stem(x))
+        h = pool(h + act(self.second(h)), 2)
+        h = pool(h + act(self.third(h)), 2)
+        return self.readout(h.mean((2, 3)))
+
+
 def build(name: str, outputs: int = 1, channels: int = 1, size: int = 8, width: int | None = None) -> Any:
-    """The module of a name, with GELU and without normalisation: mlp (two layers), lenet, resnet (ResNet18)."""
+    """The module of a name, with GELU and without normalisation: mlp (two layers), lenet, resnet (ResNet18), residual."""
     from priorscope import models
 
     if name not in WIDTHS:
@@ -30,6 +48,8 @@ def build(name: str, outputs: int = 1, channels: int = 1, size: int = 8, width: 
         nn = torch.nn
         layers = [nn.Flatten(), nn.Linear(channels * size**2, width), nn.GELU(), nn.Linear(width, width), nn.GELU()]
         return nn.Sequential(*layers, nn.Linear(width, outputs))
+    if name == "residual":
+        return Residual(outputs, channels, width)
     model = models.lenet(activation="gelu") if name == "lenet" else models.resnet18("gelu", normalisation=False)
     return model.network((channels, size, size), width=width, outputs=outputs)
 
@@ -49,13 +69,15 @@ def spaced_ranks(first: int, dim: int, n: int) -> list[int]:
 
 def images(kind: str, n: int, seed: int, size: int = 8, n_test: int = 2000) -> Dataset:
     """Two-class grey images, standardised: cifar2 (animal or not) or the digits by parity."""
-    if kind == "cifar2":
-        from priorscope.data import cifar2
+    return _all_images(kind, size).subset(n, seed=seed, n_test=min(n_test, 350 if kind == "digits" else 4000))
 
-        return cifar2(n // 2, n_test // 2, size=size, channels=1, seed=seed).standardised()
-    from priorscope.data import digits
 
-    return digits("parity").subset(n, seed=seed, n_test=min(n_test, 350)).standardised()
+@lru_cache(maxsize=1)
+def _all_images(kind: str, size: int) -> Dataset:
+    from priorscope.data import cifar2, digits
+
+    whole = digits("parity") if kind == "digits" else cifar2(5000, 2000, size=size, channels=1)
+    return whole.standardised()
 
 
 def train(

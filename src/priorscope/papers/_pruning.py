@@ -17,7 +17,7 @@ __all__ = ["PAPER"]
 
 def grid(scale: str) -> list[dict[str, Any]]:
     """Data sets × fractions × repeats; a run takes the same number of steps whatever is left."""
-    n, steps, repeats = {"tiny": (200, 10, 1), "small": (50_000, 1000, 5), "paper": (50_000, 19_500, 5)}[scale]
+    n, steps, repeats = {"tiny": (200, 10, 1), "small": (50_000, 700, 5), "paper": (50_000, 19_500, 5)}[scale]
     fractions = {"tiny": (0.5,), "small": (0.5, 0.9), "paper": tuple(k / 10 for k in range(1, 10))}[scale]
     names = ("digits",) if scale == "tiny" else ("cifar10", "mnist")
     models = {"tiny": 20, "small": 1000, "paper": 10_000}[scale]
@@ -74,7 +74,7 @@ def _judge(table: pd.DataFrame) -> Verdict:
     groups = table.groupby(["data", "fraction"])["gap"]
     words = ", ".join(f"{d} {f:.0%}: {100 * g.mean():+.1f}" for (d, f), g in groups)
     verdict = "holds" if interval.low > 0 else ("not shown" if interval.high > 0 else "fails")
-    note = f"gap in points by share pruned: {words}. Reduced: LeNet on images of 16×16, about 1,000 steps"
+    note = f"gap in points by share pruned: {words}. Reduced: LeNet on images of 16×16, about 700 steps"
     return Verdict(verdict, 100 * interval.value, 100 * interval.low, 100 * interval.high, note)
 
 

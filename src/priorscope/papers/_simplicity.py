@@ -10,7 +10,7 @@ import pandas as pd
 from priorscope.lab import Claim, Paper, Verdict
 from priorscope.statistics import bootstrap_interval
 
-from ._geometry_sizes import REDUCED, SOURCE, sizes, width_of
+from ._geometry_sizes import REDUCED, SOURCE, models_of, sizes, width_of
 
 __all__ = ["PAPER"]
 
@@ -18,7 +18,7 @@ __all__ = ["PAPER"]
 def grid(scale: str) -> list[dict[str, Any]]:
     """Models × repeats; each run trains one network a rank of the linear feature."""
     epochs, repeats, ranks = {"tiny": (2, 1, 2), "small": (30, 5, 5), "paper": (100, 5, 1022)}[scale]
-    names = ("mlp",) if scale == "tiny" else ("mlp", "lenet", "resnet")
+    names = ("mlp",) if scale == "tiny" else models_of(scale)
     return [
         {"model": m, "width": width_of(m, scale), **sizes(scale), "epochs": epochs, "ranks": ranks, "seed": s}
         for m in names
@@ -60,11 +60,12 @@ def curves(table: pd.DataFrame) -> pd.DataFrame:
 
 def _judge(table: pd.DataFrame) -> Verdict:
     long = curves(table)
-    if not {"mlp", "lenet", "resnet"} <= set(long["model"]):
+    names = sorted(set(long["model"]) - {"mlp"})
+    if len(names) < 2:
         return Verdict("not run", note="this scale has not all models")
     long["excess"] = long["linear"] - long["circle"]
     words, crosses = [], []
-    for model in ("lenet", "resnet"):
+    for model in names:
         rows = long[long["model"] == model]
         first = bootstrap_interval(rows[rows["rank"] == rows["rank"].min()]["excess"])
         last = bootstrap_interval(rows[rows["rank"] == rows["rank"].max()]["excess"])
@@ -72,7 +73,7 @@ def _judge(table: pd.DataFrame) -> Verdict:
         words.append(
             f"{model}: linear minus circular {first.value:.2f} at the first rank, {last.value:.2f} at the last"
         )
-    rows = long[(long["model"] == "resnet") & (long["rank"] == long["rank"].max())]
+    rows = long[(long["model"] == names[-1]) & (long["rank"] == long["rank"].max())]
     value = bootstrap_interval(rows["excess"])
     note = "; ".join(words) + f". {REDUCED}"
     verdict = "holds" if all(crosses) else ("not shown" if any(crosses) else "fails")
