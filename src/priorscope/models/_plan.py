@@ -339,6 +339,9 @@ def chain(steps: np.ndarray, numbers: np.ndarray, stages: np.ndarray, everywhere
     """The numbers of a chain: circular 3x3 filters, a rectifier after each, then all pairs of pixels summed; None for others."""
     if len(stages) != 1 or not everywhere[0] or stages[0, 1] < 2 or stages[0, 1] % 2 or min(stages[0, 2:4]) < 3:
         return None
+    height, width = stages[0, 2:4]
+    if (stages[0, 4:10] != [height, width, 0, height, 0, width]).any():  # unpadded filters use a part of the frame
+        return None
     filters_, rectifiers = steps[: stages[0, 1] : 2], steps[1 : stages[0, 1] : 2]
     plain = [machine.CONV, 0, *stages[0, 2:4], 3, 1, 3, 1, 1, 1, 0, 0, filters.CIRCULAR]
     if (filters_[:, :13] != plain).any() or (rectifiers[:, [0, 1, 4]] != [machine.EXPECT, 0, kinds.RECTIFIER]).any():

@@ -55,6 +55,7 @@ def test_other_networks_are_no_chain():
     for arch, shape in (
         (M.vec(2), (3, 8, 8)),
         (M.gap(2, padding="zeros"), (3, 8, 8)),
+        (M.gap(2, padding="valid"), (3, 8, 8)),
         (M.gap(2, kernel_size=5), (3, 8, 8)),
         (M.gap(2, activation="erf"), (3, 8, 8)),
         (M.gap(2), (3, 8)),
