@@ -116,6 +116,7 @@ def test_the_black_box_refutes_and_accepts() -> None:
     assert inside.invariant
     assert inside.p_value is not None
     assert inside.p_value > 0.01
+    assert (inside.answer, outside.answer) == ("not refuted", "no")
     assert not outside.invariant
     assert outside.p_value is not None
     assert outside.p_value <= 0.002
@@ -152,6 +153,42 @@ def test_table_of_systems_and_groups() -> None:
     assert len(table.table()) == 3 * len(groups.named(SHAPE))
     assert len(table.chart().to_dict()["layer"]) == 2
     assert ps.probes.symmetry(systems["fcn"], GROUPS["all"]).chart().to_dict()["mark"]["type"] == "bar"
+
+
+def test_table_of_networks_whose_first_layer_reads_pixels_or_patches() -> None:
+    """ResNet: one rotation of the channels. Mixer, ViT and one's own patch embedding: one rotation of the patch."""
+    shape = (3, 4, 4)
+    descent = ps.inference.GradientDescent(learning_rate=0.02, steps=5, momentum=0.5, weight_decay=1e-3)
+    finite = {"resnet": (ps.models.resnet18(), 4), "mixer": (ps.models.mixer(depth=1, patch=2), 16)}
+    finite["vit"] = (ps.models.vit(depth=1, patch=2), 16)
+    systems = {name: ps.System(DATA, model, descent, width=width) for name, (model, width) in finite.items()}
+    systems["own"] = ps.System(DATA, _Patches, descent)
+    systems["lap"] = ps.System(DATA, ps.models.lap(depth=2, window=2), ps.inference.KernelRegression())
+    wanted = [GROUPS["shared"], groups.patch_orthogonal(shape, 2), GROUPS["pixel"], GROUPS["all"]]
+    matrix = ps.probes.invariance_table(systems, wanted, test="exact", n_elements=1, n_inputs=4).matrix()
+    for name, row in matrix.iterrows():
+        assert row.tolist() == [True, name in ("mixer", "vit", "own"), False, False]
+
+
+def test_elements_that_move_nothing_prove_nothing() -> None:
+    turn = groups.quarter_turns(SHAPE)
+    seeds = [s for s in range(40) if torch.equal(turn.sample_haar(s)(DATA.inputs), DATA.inputs)]
+    assert seeds  # Haar draws of a small group meet the identity
+    net = ps.models.vec(depth=1).network(SHAPE, width=4)
+    with pytest.raises(AssertionError, match="not invariant under quarter turns"):
+        ps.testing.assert_invariant(net, turn, inputs=DATA.inputs, n_elements=1, seed=seeds[0])
+    flat = ps.data.local_features(8, 8, size=4, channels=1)
+    kernel = ps.System(flat, ps.models.gap(depth=1), ps.inference.KernelRegression())
+    ps.testing.assert_invariant(kernel, groups.shared_permutation((1, 4, 4)))  # one channel: nothing to permute
+
+
+def test_assert_invariant_of_systems() -> None:
+    gap, fcn = (ps.System(DATA, arch(depth=1), DESCENT, width=4) for arch in (ps.models.gap, ps.models.fcn))
+    ps.testing.assert_invariant(fcn, GROUPS["all"], test="coupling", n_elements=1)
+    with pytest.raises(AssertionError, match="not invariant under O\\(c\\)\\^d: coupling"):
+        ps.testing.assert_invariant(gap, GROUPS["pixel"], test="coupling", n_elements=1)
+    with pytest.raises(ValueError, match="needs inputs"):
+        ps.testing.assert_invariant(lambda x: x, GROUPS["all"])
 
 
 @pytest.mark.parametrize(

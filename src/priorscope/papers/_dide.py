@@ -114,11 +114,15 @@ def chart(table: pd.DataFrame) -> Any:
     import altair as alt
 
     order = [name for name in SYSTEMS if name in set(table.system)]
-    m = alt.X("m:Q", scale=alt.Scale(type="log", base=2), title="training samples m")
+    m = alt.X("m:Q", scale=alt.Scale(type="log", base=2, nice=False), title="training samples m")
     colour = alt.Color("system:N", title="system", sort=order)
     curves = alt.Chart(table[["system", "m", "error", "seed"]]).encode(x=m, color=colour)
     errors = curves.mark_line(point=True).encode(
-        y=alt.Y("mean(error):Q", scale=alt.Scale(type="log", zero=False), title="test error")
+        y=alt.Y(
+            "mean(error):Q",
+            scale=alt.Scale(type="log", domain=[0.95 * table.error.min(), 1.05 * table.error.max()], nice=False),
+            title="test error",
+        )
     )
     spread = curves.mark_rule(opacity=0.5).encode(y=alt.Y("min(error):Q", title="test error"), y2="max(error):Q")
     slopes = alt.Chart(local_slopes(table)).encode(x=m, color=colour)

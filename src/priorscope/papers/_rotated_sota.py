@@ -123,7 +123,7 @@ def chart(table: pd.DataFrame) -> Any:
         alt.Chart(table[table.m == largest], title=f"m = {largest}")
         .mark_bar()
         .encode(
-            x=alt.X("model:N", title="model"),
+            x=alt.X("model:N", title="model", axis=alt.Axis(labelAngle=0)),
             xOffset=alt.XOffset("pixels:N"),
             y=alt.Y("mean(accuracy):Q", title="test accuracy"),
             color=colour,
@@ -133,9 +133,16 @@ def chart(table: pd.DataFrame) -> Any:
     curves = []
     for name, part in table.groupby("model", sort=False):
         base = alt.Chart(part, title=str(name)).encode(
-            x=alt.X("m:Q", scale=alt.Scale(type="log", nice=False), title="training samples m"), color=colour
+            x=alt.X(
+                "m:Q",
+                scale=alt.Scale(type="log", nice=False),
+                axis=alt.Axis(values=sorted(int(m) for m in set(table.m))),
+                title="training samples m",
+            ),
+            color=colour,
         )
-        y = alt.Y("mean(error):Q", scale=alt.Scale(type="log", zero=False), title="test error")
+        limits = [0.95 * table.error.min(), 1.05 * table.error.max()]
+        y = alt.Y("mean(error):Q", scale=alt.Scale(type="log", domain=limits, nice=False), title="test error")
         spread = base.mark_rule(opacity=0.5).encode(y=alt.Y("min(error):Q", title="test error"), y2="max(error):Q")
         curves.append((base.mark_line(point=True).encode(y=y) + spread).properties(width=220, height=260))
     return bars | alt.hconcat(*curves).resolve_scale(y="shared")

@@ -118,7 +118,7 @@ def chart(table: pd.DataFrame) -> Any:
     for _, images_of in cells.groupby("data", sort=False):
         ordered = [v for v in VARIANTS if v in set(images_of.variant)]
         parts = [images_of[images_of.variant == v] for v in ordered]
-        rows.append(alt.hconcat(*(panel(p, str(p.panel.iloc[0])) for p in parts)))
+        rows.append(alt.hconcat(*(panel(p, str(p.panel.iloc[0])) for p in parts)).resolve_scale(y="shared"))
     return alt.vconcat(*rows)
 
 

@@ -184,7 +184,12 @@ def chart(table: pd.DataFrame) -> Any:
             alt.Chart(part, title=f"{data}: {title}")
             .mark_line(point=True)
             .encode(
-                x=alt.X("width:Q", scale=alt.Scale(type="log", base=2, nice=False), title="width n"),
+                x=alt.X(
+                    "width:Q",
+                    scale=alt.Scale(type="log", base=2, nice=False),
+                    axis=alt.Axis(values=sorted(int(w) for w in set(part.width))),
+                    title="width n",
+                ),
                 y=alt.Y(f"mean({column}):Q", title=title, scale=alt.Scale(zero=False)),
                 color=alt.Color("time:O", title="rotation t", scale=alt.Scale(scheme="viridis")),
             )

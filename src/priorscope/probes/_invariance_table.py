@@ -38,24 +38,29 @@ class InvarianceTable:
         return wide.loc[table.system.unique(), table.group.unique()].astype(bool)
 
     def chart(self) -> Any:
-        """Tiles: filled where invariant; the number is the relative change."""
+        """Tiles: dark where invariant, pale blue where seeds did not refute it; relative change, or p of the black box."""
         import altair as alt
 
         table = self.table()
-        table = table.assign(
-            invariant=table.invariant.map({True: "yes", False: "no"}), change=table.change.map(lambda v: f"{v:.0e}")
-        )
-        order = {"system": list(table.system.unique()), "group": list(table.group.unique())}
+        by_law = table.p_value.notna()
+        text = table.change.map(lambda v: f"{v:.0e}").where(~by_law, "p " + table.p_value.map(lambda v: f"{v:.3f}"))
+        table = table.assign(invariant=[cell.answer for cell in self.cells.values()], text=text)
         base = alt.Chart(table).encode(
-            x=alt.X("group:N", sort=order["group"], title="group"),
-            y=alt.Y("system:N", sort=order["system"], title="system"),
+            x=alt.X("group:N", sort=list(table.group.unique()), title="group", axis=alt.Axis(labelAngle=-40)),
+            y=alt.Y("system:N", sort=list(table.system.unique()), title="system"),
         )
         tiles = base.mark_rect(stroke="white").encode(
-            color=alt.Color("invariant:N", scale=alt.Scale(domain=["yes", "no"], range=["#4c78a8", "#eeeeee"])),
-            tooltip=["system", "group", "invariant", "test", "change"],
+            color=alt.Color(
+                "invariant:N",
+                title="invariant",
+                scale=alt.Scale(domain=["yes", "not refuted", "no"], range=["#4c78a8", "#bcd0e6", "#e8e8e8"]),
+            ),
+            tooltip=["system", "group", "invariant", "test", "change", "p_value", "note"],
         )
-        text = base.mark_text(fontSize=9).encode(text="change:N")
-        return tiles + text
+        numbers = base.mark_text(fontSize=10).encode(
+            text="text:N", color=alt.condition("datum.invariant == 'yes'", alt.value("white"), alt.value("#333333"))
+        )
+        return (tiles + numbers).properties(width=alt.Step(62), height=alt.Step(26))
 
 
 def invariance_table(

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from priorscope.data.groups import Group
+from priorscope.probes._symmetry._elements import moving_elements
 from priorscope.probes._symmetry._symmetry import symmetry
 from priorscope.system import System
 
@@ -52,8 +53,8 @@ def assert_invariant(
     with torch.no_grad():
         plain = subject(inputs)
         spread = float((plain - plain.mean(0)).square().mean().sqrt())
-        for k in range(n_elements):
-            change = float((subject(group.sample_haar(seed + k)(inputs)) - plain).abs().max())
+        for g in moving_elements(group, n_elements, seed):
+            change = float((subject(g(inputs)) - plain).abs().max())
             if change > tolerance * max(spread, float(torch.finfo(plain.dtype).tiny)) + 1e-6 * float(plain.abs().max()):
                 raise AssertionError(
                     f"not invariant under {group.name}: outputs change by {change:.3g}, their spread is {spread:.3g}."

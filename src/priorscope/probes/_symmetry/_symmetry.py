@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from priorscope.data.groups import Element, Group, Rotation
 from priorscope.probes._symmetry._coupling import couple
+from priorscope.probes._symmetry._elements import moving_elements
 from priorscope.probes._symmetry._energy import energy_test
 from priorscope.system import System
 
@@ -46,6 +47,13 @@ class Symmetry:
     n_elements: int = 1
     note: str = ""
 
+    @property
+    def answer(self) -> str:
+        """ "yes", "no", or "not refuted": seeds and a p-value can refute a symmetry, and never prove it."""
+        if not self.invariant:
+            return "no"
+        return "yes" if self.p_value is None else "not refuted"
+
     def table(self) -> pd.DataFrame:
         """One row."""
         return pd.DataFrame([{key: getattr(self, key) for key in self.__dataclass_fields__}])
@@ -54,9 +62,7 @@ class Symmetry:
         """The size of the change on a log axis, coloured by the answer."""
         import altair as alt
 
-        table = self.table().assign(
-            change=lambda t: t.change.clip(lower=1e-17), invariant=lambda t: t.invariant.map(str)
-        )
+        table = self.table().assign(change=lambda t: t.change.clip(lower=1e-17), invariant=self.answer)
         return (
             alt.Chart(table)
             .mark_bar()
@@ -90,8 +96,8 @@ def symmetry(
     - ``black box``: any trainable system. ``n_seeds`` runs on each side, with seeds of their own, and a permutation test of the
       energy distance between the two samples of test predictions, at ``level``.
 
-    ``auto`` takes the kernel test for kernels; for networks coupling, and the black box where coupling finds nothing: only the
-    last can refute a symmetry that sits deeper than the first layer.
+    ``exact`` takes the kernel test for kernels and coupling for networks. ``auto`` does the same, and goes on to the black
+    box where coupling finds nothing: only that can refute a symmetry that sits deeper than the first layer.
 
     Example:
         >>> import priorscope as ps
@@ -106,18 +112,18 @@ def symmetry(
             "Make the group for data.input_shape."
         )
     is_kernel = getattr(system.inference, "needs", "network") == "kernel"
-    if test not in ("auto", *TESTS):
-        raise ValueError(f"test must be 'auto' or one of {', '.join(TESTS)}; got {test!r}.")
+    if test not in ("auto", "exact", *TESTS):
+        raise ValueError(f"test must be 'auto', 'exact' or one of {', '.join(TESTS)}; got {test!r}.")
     if test == "kernel" and not hasattr(system.model, "kernel"):
         raise ValueError(f"the kernel test needs a model with a kernel; got {type(system.model).__name__}.")
     if test == "coupling" and is_kernel:
         raise ValueError("coupling is a test of networks; this system is a kernel. Use test='kernel'.")
-    elements = [group.sample_haar(seed + k) for k in range(n_elements)]
-    if test == "kernel" or (test == "auto" and is_kernel):
+    elements = moving_elements(group, n_elements, seed)
+    if test == "kernel" or (test in ("auto", "exact") and is_kernel):
         return _kernel(system, group, elements, n_inputs, tolerance)
-    if test in ("auto", "coupling"):
+    if test != "black box":
         found = _coupled(system, group, elements, tolerance, seed)
-        if found.invariant or test == "coupling":
+        if found.invariant or test != "auto":
             return found
     return _black_box(system, group, elements[0], n_seeds, level, seed)
 
@@ -192,8 +198,11 @@ def _black_box(system: System, group: Group, g: Element, n_seeds: int, level: fl
 
 
 def _predictions(system: System, x: Tensor, n_seeds: int, block: int) -> Tensor:
-    """Predictions (n_seeds, n, outputs) with the seeds of one block; an architecture trains all at once."""
-    if hasattr(system.model, "ensemble"):
+    """Predictions (n_seeds, n, outputs) with the seeds of one block; an architecture trains all at once.
+
+    Other models (BatchNorm cannot be stacked) train one after another.
+    """
+    if hasattr(system.model, "ensemble") and hasattr(system.model, "kernel"):
         return replace(system, members=n_seeds).run(block).predict(x)
     if isinstance(system.model, nn.Module):
         raise ValueError(
