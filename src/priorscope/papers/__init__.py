@@ -33,6 +33,8 @@ REGISTRY: dict[str, str] = {
     "fluctuations": "priorscope.papers._fluctuations",
     "stripe": "priorscope.papers._stripe",
     "lazy-feature": "priorscope.papers._lazy_feature",
+    "lazy-feature-data": "priorscope.papers._lazy_feature_data",
+    "phase-diagram": "priorscope.papers._phase_diagram",
 }
 """Every paper by its name; the module is imported on first use.
 
