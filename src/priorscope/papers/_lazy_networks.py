@@ -56,14 +56,15 @@ class SmoothRectifier:
 
 
 class DenseStack(nn.Module):
-    r"""K networks :math:`f = W^L z^L/\sqrt h`, :math:`z^{l+1} = \sigma(W^l z^l/\sqrt{n_l})`, entries N(0, 1), no biases.
+    r"""K networks :math:`f = W^L z^L/\sqrt h`, :math:`z^{l+1} = \sigma(W^l z^l/\sqrt{n_l} + B^l)`, entries of W from N(0, 1).
 
     Stacked weights (K, out, in), so that one batched product evaluates all members: what ``GradientFlow`` trains at once.
+    With ``bias`` the hidden layers have biases, which start at zero; without, there are none.
     """
 
-    def __init__(self, dim: int, width: int, depth: int, seeds: Sequence[int]) -> None:
+    def __init__(self, dim: int, width: int, depth: int, seeds: Sequence[int], *, bias: bool = False) -> None:
         super().__init__()
-        self.depth = depth
+        self.depth, self.bias = depth, bias
         sizes = [dim, *[width] * depth, 1]
         members = []
         for seed in seeds:
@@ -71,17 +72,25 @@ class DenseStack(nn.Module):
             members.append([torch.randn(o, i, generator=generator, dtype=torch.float64) for i, o in pairwise(sizes)])
         rectifier = SmoothRectifier()
         self.dense_form = [
-            DenseLayer(f"w{i}", scale=n_in**-0.5, activation=rectifier if i < depth else None)
+            DenseLayer(
+                f"w{i}",
+                f"b{i}" if bias and i < depth else None,
+                scale=n_in**-0.5,
+                activation=rectifier if i < depth else None,
+            )
             for i, n_in in enumerate(sizes[:-1])
         ]
         self.stacked = {f"w{i}": torch.stack([m[i] for m in members]) for i in range(depth + 1)}
+        if bias:
+            self.stacked |= {f"b{i}": torch.zeros(len(members), width, dtype=torch.float64) for i in range(depth)}
 
     def hidden(self, stacked: Mapping[str, Tensor], x: Tensor) -> list[Tensor]:
         """Pre-activations (K, n, h) of every hidden layer."""
         z, found = x, []
         for i in range(self.depth):
             w = stacked[f"w{i}"]
-            found.append(z @ (w.mT / w.shape[2] ** 0.5))
+            a = z @ (w.mT / w.shape[2] ** 0.5)
+            found.append(a + stacked[f"b{i}"][:, None] if self.bias else a)
             z = phi(found[-1])
         return found
 
@@ -94,14 +103,17 @@ class DenseStack(nn.Module):
     def gram(self, stacked: Mapping[str, Tensor], x1: Tensor, x2: Tensor | None = None) -> Tensor:
         r"""Tangent kernels (K, n1, n2), layer by layer: activations' products times products of back-propagated signals.
 
-        .. math:: \Theta = \frac{z^L\cdot z'^L}{h} + \sum_l \frac{z^{l-1}\cdot z'^{l-1}}{n_{l-1}}\;\delta^l\cdot\delta'^l
+        .. math:: \Theta = \frac{z^L\cdot z'^L}{h}
+            + \sum_l \Big(\frac{z^{l-1}\cdot z'^{l-1}}{n_{l-1}} + [B]\Big)\;\delta^l\cdot\delta'^l
+
+        with one for :math:`[B]` when there are biases.
         """
         left = self._signals(stacked, x1)
         right = left if x2 is None else self._signals(stacked, x2)
         total = torch.zeros((), dtype=x1.dtype)
         for (z, d), (z2, d2) in zip(left, right):
             share = (z @ z2.mT) / z.shape[-1]
-            total = total + (share if d is None or d2 is None else share * (d @ d2.mT))
+            total = total + (share if d is None or d2 is None else (share + self.bias) * (d @ d2.mT))
         return total
 
     def _signals(self, stacked: Mapping[str, Tensor], x: Tensor) -> list[tuple[Tensor, Tensor | None]]:
