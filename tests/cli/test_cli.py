@@ -135,6 +135,26 @@ def test_failed_points_end_with_code_1_and_the_reason(home, capsys, monkeypatch)
     assert "x = 99 never works" in err
 
 
+def test_claims_fit_the_window_and_one_claim_is_shown_in_full(home, capsys, monkeypatch):
+    for width in (80, 120):
+        monkeypatch.setenv("COLUMNS", str(width))
+        out, _, _ = run("claims", "--ledger", "none.json", capsys=capsys)
+        lines = out.splitlines()
+        assert max(map(len, lines)) <= width
+        starts = [line.split()[0] for line in lines if line]
+        assert {"X.1", "S0.10", "J.2"} <= set(starts)  # a line each, whatever the width
+        assert any(line.startswith("X.1    not run") for line in lines)
+    full, _, _ = run("claims", "X.1", "--ledger", "none.json", capsys=capsys)
+    assert "source" in full
+    assert "1 claim: 1 not run" in full
+    by_paper, _, _ = run("claims", "toy", "--json", "--ledger", "none.json", capsys=capsys)
+    assert [row["id"] for row in json.loads(by_paper)] == ["X.1"]
+    series, _, _ = run("claims", "S0", "--json", "--ledger", "none.json", capsys=capsys)
+    assert {row["id"] for row in json.loads(series)} == {f"S0.{i}" for i in range(1, 11)}
+    first, _, _ = run("claims", "S0.1", "--json", "--ledger", "none.json", capsys=capsys)
+    assert [row["id"] for row in json.loads(first)] == ["S0.1"]  # not S0.10
+
+
 @pytest.mark.parametrize(
     "words, message",
     [
@@ -143,6 +163,8 @@ def test_failed_points_end_with_code_1_and_the_reason(home, capsys, monkeypatch)
         (["reproduce", "toy", "--jobs", "2", "--cluster", "tcp://x:1"], "give one of the two"),
         (["claims", "--scale", "tiny"], "judged at scale small or paper"),
         (["claims", "--record", "--paper", "toy"], "writes the whole ledger"),
+        (["claims", "Q.7"], "no paper and no claim 'Q.7'; papers are toy"),
+        (["claims", "toy", "--paper", "toy"], "give the paper once"),
         (["claims", "--store", "none.sqlite"], "there is no store at none.sqlite"),
         (["clams"], "Did you mean 'claims'"),
         (["reproduce", "toy", "--sclae", "tiny"], "No such option"),

@@ -113,10 +113,11 @@ def _write_chart(paper: Any, table: Any, out: Path) -> list[str]:
 def _print(paper: Any, scale: str, records: list[dict[str, Any]], files: list[str], summary: Any) -> None:
     from rich.console import Console
 
-    from priorscope.report import claims_table
+    from priorscope.report import claims_long
 
     console = Console()
-    console.print(claims_table(records, title=f"{paper.title} · scale {scale}"))
+    console.print(f"{paper.title} · scale {scale}", style="bold", markup=False, highlight=False)
+    console.print(claims_long(records))
     if scale == "tiny":
         console.print("Scale tiny tests the code; its verdicts count for nothing. Run --scale small for verdicts.")
     console.print(f"{summary.ran} points ran in {summary.seconds:.1f} s, {summary.skipped} were stored before.")

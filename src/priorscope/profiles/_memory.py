@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import resource
 from pathlib import Path
 from typing import Any
 
-__all__ = ["PeakMemory"]
+__all__ = ["PeakMemory", "resident"]
 
 _STATUS, _CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
@@ -22,26 +23,26 @@ def _read(field: str) -> float | None:
     return None
 
 
-class PeakMemory:
-    """``with PeakMemory() as peak: …`` then ``peak.megabytes``: what was added to the process at the highest point.
+def resident() -> float:
+    """Megabytes that the process holds at present (where that is not known: at its highest point so far)."""
+    return _read("VmRSS:") or resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
-    Linux can set the mark of the highest point back; elsewhere only growth beyond all earlier peaks is seen.
+
+class PeakMemory:
+    """``with PeakMemory(start) as peak: …`` then ``peak.megabytes``: the highest point of this work above ``start``.
+
+    Linux can set the mark of the highest point back; elsewhere it is the highest point of the whole process.
     """
 
-    megabytes: float = 0.0
+    def __init__(self, start: float) -> None:
+        self.start = start
+        self.megabytes = 0.0
 
     def __enter__(self) -> PeakMemory:
-        try:
+        with contextlib.suppress(OSError):
             _CLEAR.write_text("5")  # sets VmHWM back to the present size
-            self._start = _read("VmRSS:")
-        except OSError:
-            self._start = None
-        self._before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         return self
 
     def __exit__(self, *_: Any) -> None:
-        peak = _read("VmHWM:") if self._start is not None else None
-        if peak is not None and self._start is not None:
-            self.megabytes = max(peak - self._start, 0.0)
-        else:
-            self.megabytes = max(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024 - self._before, 0.0)
+        peak = _read("VmHWM:") or resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        self.megabytes = max(peak - self.start, 0.0)

@@ -15,7 +15,7 @@ from priorscope.probes._forecast import forecast_gram
 from priorscope.probes._pilot import Pilot, draw_pilot, gram_of
 
 from ._candidates import Candidate, default_candidates, variations
-from ._memory import PeakMemory
+from ._memory import PeakMemory, resident
 from ._network import network_blind_spots, network_gram, network_regime, network_symmetries
 from ._prepare import prepare
 from ._regime import kernel_regime
@@ -38,6 +38,7 @@ class _View:
     native: Any
     pilot: Pilot
     native_pilot: Pilot
+    megabytes: float  # held when measuring begins
 
 
 def _whole(pilot: Pilot, inputs: torch.Tensor) -> Pilot:
@@ -83,7 +84,7 @@ def _measure(
     started = clock.perf_counter()
     notes: list[str] = []
     blind, state = None, None
-    with PeakMemory() as peak:
+    with PeakMemory(view.megabytes) as peak:
         pilot = view.pilot
         if isinstance(candidate.model, UserNetwork):
             network, pilot = candidate.model, view.native_pilot
@@ -167,7 +168,7 @@ def profile(
     drawn = draw_pilot(ready, prepared.pilot, seed)
     rows = torch.as_tensor(drawn.index)
     native = prepared.native(rows)
-    view = _View(ready.take(rows), native, _whole(drawn, drawn.inputs), _whole(drawn, native.inputs))
+    view = _View(ready.take(rows), native, _whole(drawn, drawn.inputs), _whole(drawn, native.inputs), resident())
     found, notes = _collect(ready, native, models, candidates)
     horizon = _HORIZON * len(drawn)
     measured: list[CandidateProfile] = []

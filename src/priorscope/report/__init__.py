@@ -1,8 +1,9 @@
 """Results for readers: one look for all charts, tables for terminal and page, files in every format."""
 
+from priorscope.report._claims import claims_long, claims_summary, claims_table
 from priorscope.report._papers_page import papers_page
 from priorscope.report._save import save_chart
-from priorscope.report._tables import claims_table, format_value, html_table, rich_table
+from priorscope.report._tables import format_value, html_table, rich_table
 from priorscope.report._theme import PALETTE, styled, theme
 
 __all__ = [
@@ -13,6 +14,8 @@ __all__ = [
     "rich_table",
     "html_table",
     "claims_table",
+    "claims_long",
+    "claims_summary",
     "format_value",
     "papers_page",
 ]

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from priorscope.report._tables import expected_text, html_table, measured_text
+from priorscope.report._claims import expected_text, measured_text
+from priorscope.report._tables import html_table
 from priorscope.report._theme import styled
 
 __all__ = ["papers_page"]

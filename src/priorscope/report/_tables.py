@@ -7,15 +7,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-__all__ = ["claims_table", "format_value", "html_table", "rich_table"]
-
-_COLOURS = {
-    "holds": "green",
-    "holds with changes": "yellow",
-    "fails": "bold red",
-    "not shown": "magenta",
-    "not run": "dim",
-}
+__all__ = ["format_value", "html_table", "rich_table"]
 
 
 def format_value(value: Any) -> str:
@@ -73,50 +65,3 @@ def html_table(table: Any, *, columns: Sequence[str] | None = None, caption: str
     )
     title = f"<caption>{escape(caption)}</caption>" if caption else ""
     return f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def measured_text(row: Mapping[str, Any]) -> str:
-    """The measured value with its interval, as ``0.51 [0.48, 0.54]``."""
-    text = format_value(row.get("measured"))
-    if row.get("low") is not None and row.get("high") is not None:
-        text += f" [{format_value(row['low'])}, {format_value(row['high'])}]"
-    return text
-
-
-def expected_text(row: Mapping[str, Any]) -> str:
-    """The expected value with its tolerance, as ``-0.5 ± 0.1``."""
-    text = format_value(row.get("expected"))
-    if isinstance(row.get("tolerance"), (int, float)):
-        text += f" ± {format_value(row['tolerance'])}"
-    return text
-
-
-def claims_table(rows: Sequence[Mapping[str, Any]], *, title: str | None = None) -> Any:
-    """Claims with expected and measured values and coloured verdicts, for the terminal.
-
-    Example:
-        >>> row = {"id": "X.1", "says": "it falls", "expected": -0.5, "tolerance": 0.1, "measured": -0.48, "verdict": "holds"}
-        >>> claims_table([row]).row_count
-        1
-    """
-    from rich.markup import escape as plain
-    from rich.table import Table
-
-    beside = any("recorded" in row for row in rows)
-    out = Table(title=title, title_justify="left", title_style="bold")
-    for name in ("id", "claim", "expected", "measured", "verdict", *(["scale", "recorded"] if beside else [])):
-        out.add_column(name, no_wrap=name == "id", ratio=2 if name == "claim" else None)
-    for row in rows:
-        verdict = str(row["verdict"])
-        cells = [
-            plain(str(row["id"])),
-            plain(str(row["says"])),
-            plain(expected_text(row)),
-            plain(measured_text(row)),
-            f"[{_COLOURS[verdict]}]{verdict}[/]" + (f"\n[dim]{plain(str(row['note']))}[/]" if row.get("note") else ""),
-        ]
-        if beside:
-            mark = " [red]≠[/]" if row.get("disagrees") else ""
-            cells += [plain(format_value(row.get("scale"))), plain(format_value(row.get("recorded"))) + mark]
-        out.add_row(*cells)
-    return out

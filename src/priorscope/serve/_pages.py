@@ -76,7 +76,7 @@ def index_page(runs: Any) -> str:
 
 def _claims(paper: Any, runs: Any) -> str:
     from priorscope.lab import judge_paper
-    from priorscope.report._tables import expected_text, measured_text
+    from priorscope.report._claims import expected_text, measured_text
 
     rows = []
     for record in judge_paper(paper, runs):

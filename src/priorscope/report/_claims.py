@@ -1,0 +1,141 @@
+"""Claims for the terminal: one line each, as wide as the window, or all that is known of each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from priorscope.report._tables import format_value
+
+__all__ = ["claims_long", "claims_summary", "claims_table", "expected_text", "measured_text"]
+
+_COLOURS = {
+    "holds": "green",
+    "holds with changes": "yellow",
+    "fails": "bold red",
+    "not shown": "magenta",
+    "not run": "dim",
+}
+
+
+def measured_text(row: Mapping[str, Any], digits: int = 4) -> str:
+    """The measured value with its interval, as ``0.51 [0.48, 0.54]``."""
+
+    def number(value: Any) -> str:
+        return f"{value:.{digits}g}" if isinstance(value, float) and value == value else format_value(value)
+
+    text = number(row.get("measured"))
+    if row.get("low") is not None and row.get("high") is not None:
+        text += f" [{number(row['low'])}, {number(row['high'])}]"
+    return text
+
+
+def expected_text(row: Mapping[str, Any]) -> str:
+    """The expected value with its tolerance, as ``-0.5 ± 0.1``."""
+    text = format_value(row.get("expected"))
+    if isinstance(row.get("tolerance"), (int, float)):
+        text += f" ± {format_value(row['tolerance'])}"
+    return text
+
+
+def _coloured(row: Mapping[str, Any]) -> str:
+    verdict = str(row["verdict"])
+    differs = " [red]≠[/]" if row.get("disagrees") else ""
+    return f"[{_COLOURS[verdict]}]{verdict}[/]{differs}"
+
+
+@dataclass(frozen=True)
+class _Lines:
+    """Claims, one line each, cut at the width of the window."""
+
+    rows: Sequence[Mapping[str, Any]]
+    title: str | None
+
+    def __rich_console__(self, console: Any, options: Any) -> Any:
+        from rich.markup import escape as plain
+        from rich.text import Text
+
+        if self.title:
+            yield Text(self.title, style="bold", no_wrap=True, overflow="ellipsis")
+        for row in self.rows:
+            line = Text.from_markup(f"{plain(str(row['id'])):<6} ")
+            line.append_text(_padded(Text.from_markup(_coloured(row)), 10))
+            line.append_text(_padded(Text(measured_text(row, 2)), 19))
+            line.append(" ".join(str(row["says"]).split()))
+            line.truncate(options.max_width, overflow="ellipsis")
+            line.no_wrap = True
+            yield line
+
+
+def _padded(text: Any, width: int) -> Any:
+    """At least ``width`` wide and never touching what follows; long measured values are cut."""
+    if text.cell_len > max(width, 18):
+        text.truncate(max(width, 18), overflow="ellipsis")
+    text.pad_right(max(width - text.cell_len, 0) + 1)
+    return text
+
+
+def claims_table(rows: Sequence[Mapping[str, Any]], *, title: str | None = None) -> Any:
+    """A line a claim: id, verdict, measured value, and as much of the claim as the window has room for.
+
+    Example:
+        >>> from rich.console import Console
+        >>> row = {"id": "X.1", "says": "the error falls", "measured": -0.48, "verdict": "holds"}
+        >>> Console(width=50).print(claims_table([row]))
+        X.1    holds      -0.48               the error f…
+    """
+    return _Lines(rows, title)
+
+
+def claims_long(rows: Sequence[Mapping[str, Any]]) -> Any:
+    """All that is known of each claim, wrapped to the window.
+
+    Example:
+        >>> from rich.console import Console
+        >>> row = {"id": "X.1", "says": "it falls", "source": "Y", "verdict": "fails", "note": "it rose", "measured": 0.2}
+        >>> Console(width=60).print(claims_long([row]))  # doctest: +NORMALIZE_WHITESPACE
+        X.1 fails
+        claim    it falls
+        source   Y
+        measured 0.2
+        note     it rose
+    """
+    from rich.console import Group
+    from rich.markup import escape as plain
+    from rich.padding import Padding
+    from rich.table import Table
+
+    parts: list[Any] = []
+    for row in rows:
+        facts = {
+            "claim": row["says"],
+            "source": row.get("source"),
+            "expected": expected_text(row),
+            "measured": measured_text(row),
+            "note": row.get("note"),
+            "scale": row.get("scale"),
+            "recorded": row.get("recorded") if row.get("disagrees") else None,
+            "command": row.get("command"),
+        }
+        grid = Table.grid(padding=(0, 1))
+        grid.add_column(style="dim", no_wrap=True)
+        grid.add_column(overflow="fold")
+        for name, value in facts.items():
+            if value:
+                grid.add_row(name, plain(" ".join(str(value).split())))
+        parts += [f"[bold]{plain(str(row['id']))}[/] {_coloured(row)}", Padding(grid, (0, 0, 1, 2))]
+    return Group(*parts)
+
+
+def claims_summary(rows: Sequence[Mapping[str, Any]]) -> str:
+    """How many claims have which verdict, in words.
+
+    Example:
+        >>> claims_summary([{"verdict": "holds"}, {"verdict": "holds"}, {"verdict": "fails"}])
+        '3 claims: 2 holds, 1 fails'
+    """
+    counts = Counter(str(row["verdict"]) for row in rows)
+    told = ", ".join(f"{counts[verdict]} {verdict}" for verdict in _COLOURS if counts[verdict])
+    return f"{len(rows)} claim{'' if len(rows) == 1 else 's'}: {told}"
