@@ -25,6 +25,8 @@ def test_scores_are_the_rayleigh_quotient_and_pruning_drops_the_lowest():
     assert len(kept.train) == 50
     threshold = expected.sort().values[150]
     assert torch.equal(kept.inputs, d.inputs[expected >= threshold])
+    by_model = prune(d, 0.75, model=torch.nn.Linear(4, 1), geometry=geometry(1.0, 0, 0, 0))
+    assert torch.equal(by_model.inputs, kept.inputs)
     assert len(prune(d, 0.5).train) == 100
     assert not torch.equal(prune(d, 0.5, seed=1).inputs, prune(d, 0.5, seed=2).inputs)
     assert scores.chart().to_dict()["$schema"]

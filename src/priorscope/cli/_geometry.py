@@ -11,11 +11,12 @@ from typing import Annotated, Any
 
 import typer
 
+FORMATS = (".html", ".png", ".svg", ".pdf")
 NAMED = ("fcn", "lcn", "vec", "gap", "lap", "lenet", "vgg11", "resnet18", "vit", "mixer")
 
 
 def find_model(name: str) -> Any:
-    """A named architecture, or the factory ``pkg.mod:name`` (the current folder can be imported from)."""
+    """A named architecture, or the factory or module ``pkg.mod:name`` (the current folder can be imported from)."""
     if name in NAMED:
         from priorscope import models
 
@@ -23,12 +24,17 @@ def find_model(name: str) -> Any:
     if ":" not in name:
         raise ValueError(f"no model {name!r}; name one of {', '.join(NAMED)}, or your own factory as pkg.mod:factory.")
     module, attribute = name.split(":", 1)
+    module = module.removesuffix(".py").replace("/", ".")  # a path is as good as a name
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     try:
-        return getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise ValueError(f"cannot import {attribute!r} from {module!r}: {error}.") from error
+        found = importlib.import_module(module)
+    except Exception as error:  # any mistake in the user's file
+        raise ValueError(f"cannot import {attribute!r} from {module!r}: {type(error).__name__}: {error}.") from error
+    if not hasattr(found, attribute):
+        names = sorted(n for n in vars(found) if not n.startswith("_") and callable(getattr(found, n)))
+        raise ValueError(f"{module!r} has no {attribute!r}; it has {', '.join(names[:12]) or 'nothing to call'}.")
+    return getattr(found, attribute)
 
 
 def find_shape(text: str) -> tuple[int, ...]:
@@ -40,9 +46,12 @@ def find_shape(text: str) -> tuple[int, ...]:
 
 
 def geometry(
-    model: Annotated[str, typer.Option(help="gap, lenet, … or pkg.mod:factory (a function seed -> torch module)")],
+    model: Annotated[
+        str, typer.Option(help="gap, lenet, … or pkg.mod:factory (seed -> torch module, or without arguments)")
+    ],
     shape: Annotated[str, typer.Option(help="input shape, such as 1x32x32")],
     n_models: Annotated[int, typer.Option("--models", help="initialisations to average over")] = 1000,
+    precision: Annotated[float | None, typer.Option(help="stop when G is known to this relative error")] = None,
     probe_std: Annotated[float, typer.Option(help="standard deviation of the Gaussian probes")] = 1.0,
     seed: Annotated[int, typer.Option(help="seed of every draw")] = 0,
     chart: Annotated[Path | None, typer.Option(help="write pictures here (.html, .png, .svg, .pdf)")] = None,
@@ -55,8 +64,10 @@ def geometry(
     from priorscope.probes import average_geometry
 
     try:
+        if chart is not None and chart.suffix not in FORMATS:
+            raise ValueError(f"a chart ends in {', '.join(FORMATS)}; got {chart.name!r}.")
         result = average_geometry(
-            find_model(model), find_shape(shape), n_models=n_models, probe_std=probe_std, seed=seed
+            find_model(model), find_shape(shape), n_models=n_models, probe_std=probe_std, precision=precision, seed=seed
         )
     except ValueError as error:
         typer.echo(f"error: {error}", err=True)
@@ -78,7 +89,11 @@ def geometry(
         picture: Any = result.chart() | result.picture()
         if len(result.input_shape) == 3:
             picture = picture & result.modes_picture()
-        picture.save(str(chart))
+        try:
+            picture.save(str(chart))
+        except OSError as error:
+            typer.echo(f"error: cannot write {chart}: {error}", err=True)
+            raise typer.Exit(1) from error
     if as_json:
         typer.echo(json.dumps(facts))
         return

@@ -73,8 +73,19 @@ def sample_scores(
     return SampleScores(G.score(data.inputs), data.name, data.train_labels)
 
 
-def prune(data: Dataset, fraction: float, scores: SampleScores | Tensor | None = None, *, seed: int = 0) -> Dataset:
-    """The data set without the ``fraction`` of its training samples of lowest score; random ones when ``scores`` is None.
+def prune(
+    data: Dataset,
+    fraction: float,
+    scores: SampleScores | Tensor | None = None,
+    *,
+    model: Any = None,
+    seed: int = 0,
+    **options: Any,
+) -> Dataset:
+    """The data set without the ``fraction`` of its training samples of lowest score.
+
+    Scores are given, or those of ``model`` (``options`` go to ``sample_scores``). With neither, random samples go: the
+    control.
 
     Example:
         >>> import priorscope as ps
@@ -85,6 +96,8 @@ def prune(data: Dataset, fraction: float, scores: SampleScores | Tensor | None =
     n = len(data.train)
     if not 0 <= fraction < 1 or n - round(n * fraction) < 2:
         raise ValueError(f"prune needs 0 <= fraction < 1 and must leave 2 samples of {n}; got fraction = {fraction}.")
+    if scores is None and model is not None:
+        scores = sample_scores(data, model, seed=seed, **options)
     if scores is None:
         order = torch.randperm(n, generator=torch.Generator().manual_seed(seed))
     else:

@@ -140,7 +140,10 @@ def seeded_factory(factory: Callable[..., Any]) -> Callable[[int], nn.Module]:
     def build(seed: int) -> nn.Module:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            net = factory(seed) if takes else factory()
+            try:
+                net = factory(seed) if takes else factory()
+            except Exception as error:
+                raise ValueError(f"the factory failed: {type(error).__name__}: {error}.") from error
         if not isinstance(net, nn.Module):
             raise ValueError(f"a factory must map a seed to a torch.nn.Module; it gave a {type(net).__name__}.")
         return net.eval()
