@@ -42,9 +42,13 @@ class InvarianceTable:
         import altair as alt
 
         table = self.table()
-        by_law = table.p_value.notna()
-        text = table.change.map(lambda v: f"{v:.0e}").where(~by_law, "p " + table.p_value.map(lambda v: f"{v:.3f}"))
-        table = table.assign(invariant=[cell.answer for cell in self.cells.values()], text=text)
+        table = table.assign(
+            invariant=[cell.answer for cell in self.cells.values()],
+            text=[
+                f"{cell.change:.0e}" if cell.p_value is None else f"p {cell.p_value:.3f}"
+                for cell in self.cells.values()
+            ],
+        )
         base = alt.Chart(table).encode(
             x=alt.X("group:N", sort=list(table.group.unique()), title="group", axis=alt.Axis(labelAngle=-40)),
             y=alt.Y("system:N", sort=list(table.system.unique()), title="system"),
