@@ -50,9 +50,12 @@ R = Activation("relu")
         (lambda: Architecture("open", (Conv(), Dense())).network((3, 4)), r"put Flatten\(\) or GlobalAvgPool\(\)"),
         (
             lambda: Architecture("r", (Residual(Dense()), Dense())).network((3,), width=5),
-            "branches of a sum need one shape",
+            "ParallelSum needs branches with one shape",
         ),
-        (lambda: Architecture("p", (Product((R, Dense())), Dense())).network((3,), width=5), "branches of a product"),
+        (
+            lambda: Architecture("p", (Product((R, Dense())), Dense())).network((3,), width=5),
+            "Product needs branches with one shape",
+        ),
         (lambda: reference_kernel(fcn(1), X, torch.ones(2, 3, 5, 5)), "same input shape"),
         (lambda: reference_kernel(fcn(1), X * float("nan")), "x1 holds NaN or infinite"),
         (lambda: reference_kernel(fcn(1), X[0, 0, 0]), r"got \(4,\)"),

@@ -39,8 +39,17 @@ def common_shape(who: str, branches: tuple[Layer, ...], shape: Shape, width: int
     return shapes[0]
 
 
-def modules_of(branches: tuple[Layer, ...], shape: Shape, width: int, build: Build) -> list[nn.Module]:
-    """Finite modules, drawn one after the other from one stream."""
+def modules_of(
+    who: str, branches: tuple[Layer, ...], shape: Shape, width: int, build: Build, *, same_channels: bool
+) -> list[nn.Module]:
+    """Finite modules, drawn one after the other from one stream, on the same pixels and perhaps with the same channels."""
+    common_shape(who, branches, shape, width)
+    shapes = [branch.output_shape(shape, width) for branch in branches]
+    if same_channels and len(set(shapes)) > 1:
+        raise ValueError(
+            f"{who} needs branches with one shape; got {shapes} for inputs of shape {shape} at width {width}. "
+            "Start with a Dense or Conv layer, or put one in the branch that has other channels."
+        )
     return [branch.module(shape, width, build) for branch in branches]
 
 

@@ -46,8 +46,7 @@ class Concatenate(Layer):
         return (sum(branch.output_shape(shape, width)[0] for branch in self.branches), *space)
 
     def module(self, shape: Shape, width: int, build: Build) -> nn.Module:
-        self.output_shape(shape, width)
-        return ConcatenateModule(modules_of(self.branches, shape, width, build))
+        return ConcatenateModule(modules_of("Concatenate", self.branches, shape, width, build, same_channels=False))
 
     def need(self, after: Need) -> Need:
         return needs_of(self.branches, after)

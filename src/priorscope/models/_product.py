@@ -42,13 +42,7 @@ class Product(Layer):
         return common_shape("Product", self.branches, shape, width)
 
     def module(self, shape: Shape, width: int, build: Build) -> nn.Module:
-        shapes = [branch.output_shape(shape, width) for branch in self.branches]
-        if len(set(shapes)) > 1:
-            raise ValueError(
-                f"branches of a product need one shape; got {shapes} for inputs of shape {shape} at width {width}. "
-                "Start with a Dense or Conv layer."
-            )
-        return ProductModule(modules_of(self.branches, shape, width, build))
+        return ProductModule(modules_of("Product", self.branches, shape, width, build, same_channels=True))
 
     def need(self, after: Need) -> Need:
         return needs_of(self.branches, after)
