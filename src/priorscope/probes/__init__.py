@@ -18,6 +18,7 @@ from ._geometry import (
 from ._geometry_evolution import GeometryEvolution, geometry_evolution
 from ._geometry_trajectory import GeometryTrajectory, geometry_trajectory
 from ._invariance_table import InvarianceTable, invariance_table
+from ._jamming_load import JammingLoad, jamming_load
 from ._jamming_point import JammingPoint, jamming_point
 from ._kernel_fluctuations import KernelFluctuations, kernel_fluctuations
 from ._landscape import (
@@ -72,6 +73,8 @@ __all__ = [
     "excess_error",
     "ExcessError",
     "stacked_ntk",
+    "JammingLoad",
+    "jamming_load",
     "JammingPoint",
     "jamming_point",
     "HessianOperators",
