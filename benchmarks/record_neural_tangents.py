@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 import types
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -55,8 +56,27 @@ def fcn(phi: Any) -> Any:
     return stax.serial(dense(1.5, 0.1), phi, dense(1.5, 0.1), phi, dense(1.5, 0.1))
 
 
+def branches(join: Any, *parts: Any) -> Any:
+    return stax.serial(stax.FanOut(len(parts)), stax.parallel(*parts), join)
+
+
+def attention(query_key: float, value: float, out: float, b: float) -> Any:
+    stds = {
+        "W_key_std": std(query_key),
+        "W_query_std": std(query_key),
+        "W_value_std": std(value),
+        "W_out_std": std(out),
+    }
+    return stax.GlobalSelfAttention(1, 1, 1, 1, linear_scaling=True, b_std=std(b), **stds)
+
+
 flat, gap, relu = stax.Flatten(), stax.GlobalAvgPool(), stax.Relu()
 norm, erf = stax.LayerNorm(), stax.Erf()
+warnings.simplefilter("ignore")  # it warns of its own quadrature
+numerical = stax.ElementwiseNumerical(lambda x: x * jax.numpy.sin(x), 64)  # entire: its quadrature converges fast
+gaussian = stax.Gaussian(0.9, -0.8)
+side_by_side = branches(stax.FanInConcat(), relu, stax.serial(relu, dense(1.5, 0.1)))
+gated = branches(stax.FanInProd(), stax.serial(relu, dense(1.5, 0.3)), dense(1.0, 0.5))
 
 # name: (inputs, layers); tests/models/test_recorded.py has the same names with our layers
 CASES: dict[str, tuple[str, Any]] = {
@@ -88,16 +108,34 @@ CASES: dict[str, tuple[str, Any]] = {
     "gap-erf-layernorm": ("image", stax.serial(conv(w=2.0), norm, erf, conv(b=0.3), stax.Gelu(), gap, dense())),
     "sequence": ("sequence", stax.serial(conv(w=2.0, dims=1), relu, conv(padding="SAME", b=0.1, dims=1), relu, gap, dense())),
     "deep-head": ("image", stax.serial(conv(w=2.0), relu, gap, dense(1.5, 0.2), relu, dense(1.5, 0.2), relu, dense())),
+    "fcn-gaussian": ("vector", fcn(stax.Gaussian(1.2, -0.6))),
+    "fcn-sign": ("vector", fcn(stax.Sign())),
+    "fcn-hermite": ("vector", stax.serial(dense(), norm, stax.Hermite(3), dense())),  # it wants unit variance
+    "fcn-monomial": ("vector", fcn(stax.Monomial(2))),
+    "fcn-polynomial": ("vector", fcn(stax.Polynomial((0.3, 1.0, -0.2)))),
+    "fcn-quadrature": ("vector", stax.serial(dense(1.5, 0.1), numerical, dense(1.5, 0.1))),
+    "attention": ("sequence", stax.serial(conv(w=2.0, dims=1), relu, attention(2.0, 1.2, 0.8, 0.1), relu, gap, dense())),
+    "attention-image": ("image", stax.serial(conv(b=0.2), relu, attention(0.7, 1.5, 1.0, 0.0), relu, flat, dense(1.5))),
+    "concatenate": ("vector", stax.serial(dense(1.5), side_by_side, dense())),
+    "product": ("vector", stax.serial(dense(1.5), gated, dense())),
+    "dropout": ("image", stax.serial(conv(w=2.0), relu, stax.Dropout(0.7), conv(b=0.1), relu, gap, dense())),
+    "gap-gaussian": ("image", stax.serial(conv(w=2.0), gaussian, conv(padding="SAME", b=0.1), relu, gap, dense())),
 }  # fmt: skip
 
 
 def main() -> None:
+    versions = {"neural-tangents": neural_tangents.__version__, "jax": jax.__version__, "numpy": np.__version__}
     record: dict[str, Any] = {
-        "versions": {"neural-tangents": neural_tangents.__version__, "jax": jax.__version__, "numpy": np.__version__},
+        "versions": versions,
         "inputs": "numpy.random.default_rng(seed).standard_normal((n, *shape)), channels last",
         "cases": {},
     }
+    if TARGET.exists() and "--again" not in sys.argv:  # what is recorded stays, unless all is wanted again
+        before = json.loads(TARGET.read_text())
+        record["cases"] = before["cases"] if before["versions"] == versions else {}
     for seed, (name, (shape, (_, _, kernel))) in enumerate(CASES.items()):
+        if name in record["cases"]:
+            continue
         rng = np.random.default_rng(seed)
         x1, x2 = rng.standard_normal((2, *SHAPES[shape])), rng.standard_normal((1, *SHAPES[shape]))
         case: dict[str, Any] = {"seed": seed, "shape": SHAPES[shape]}
@@ -106,7 +144,7 @@ def main() -> None:
             case[label] = {kind: np.asarray(getattr(values, kind)).tolist() for kind in ("nngp", "ntk")}
         record["cases"][name] = case
         print(name, case["same"]["ntk"][0])
-    TARGET.write_text(json.dumps(record, indent=1) + "\n")
+        TARGET.write_text(json.dumps(record, indent=1) + "\n")
 
 
 if __name__ == "__main__":
