@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from priorscope.data import groups
+from priorscope.data import groups, local_features
 from priorscope.data.groups._block import _haar_orthogonal
 
 SHAPE = (3, 4, 4)
@@ -133,3 +133,21 @@ def test_errors() -> None:
         ALL["O(cd)"].sample_haar() @ ALL["P(cd)"].sample_haar()
     with pytest.raises(ValueError, match="moves pixels"):
         groups.translations((5,))
+
+
+def test_transformed_data_moves_both_splits_and_nothing_else() -> None:
+    data = local_features(6, 4, size=4, seed=0)
+    g = ALL["O(c)^d"].sample_haar(seed=1, special=True)
+    moved = data.transformed(g)
+    torch.testing.assert_close(moved.train.inputs, g(data.train.inputs))
+    torch.testing.assert_close(moved.test.inputs, g(data.test.inputs))
+    assert torch.equal(moved.targets, data.targets)
+    assert moved.test_labels is not None
+    torch.testing.assert_close(moved.transformed(g.inverse()).inputs, data.inputs, atol=1e-5, rtol=0)
+    twice = data.transformed(g.path(0.5)).transformed(g.path(0.5))
+    torch.testing.assert_close(twice.inputs, moved.inputs, atol=1e-5, rtol=0)
+    assert not torch.allclose(data.transformed(g.path(0.5)).inputs, moved.inputs, atol=1e-2)  # control: half the way
+    lengths = data.inputs.square().sum(1)  # of every pixel's colours
+    torch.testing.assert_close(moved.inputs.square().sum(1), lengths)
+    mixed = data.transformed(ALL["O(cd)"].sample_haar(seed=1)).inputs.square().sum(1)
+    assert not torch.allclose(mixed, lengths, rtol=0.1)  # control: a rotation of everything keeps no pixel's length
