@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from priorscope.probes._pilot import factorise, leave_one_out, nested_regression, prefix_sizes
+from priorscope.probes._pilot import (
+    factorise,
+    fold_sizes,
+    k_fold,
+    leave_one_out,
+    nested_regression,
+    prefix_sizes,
+    with_folds,
+)
 
 
 def _problem(n: int = 40, outputs: int = 3) -> tuple[np.ndarray, np.ndarray]:
@@ -22,8 +30,9 @@ def test_prefixes_equal_one_solve_a_size(ridge: float, time: float | None) -> No
     found = nested_regression(gram, y, sizes, ridge=ridge, time=time, orderings=3, seed=4)
     rng = np.random.default_rng(4)
     loss = np.zeros((3, 40))
-    for _ in range(3):
-        order = rng.permutation(40)
+    permutation = rng.permutation(40)
+    for turn in range(3):
+        order = np.roll(permutation, turn * 5)
         for s, p in enumerate(sizes):
             train, test = order[:p], order[p:]
             K = gram[np.ix_(train, train)] + ridge * np.eye(p)
@@ -82,3 +91,35 @@ def test_leave_one_out_equals_n_solves(ridge: float) -> None:
         assert found.loss[0, i] == pytest.approx(((guess - y[i]) ** 2).mean(), rel=1e-8)
         assert found.wrong is not None
         assert found.wrong[0, i] == float(guess.argmax() != labels[i])
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.3])
+def test_k_fold_equals_one_solve_a_fold(ridge: float) -> None:
+    gram, y = _problem(20)
+    labels = y.argmax(1)
+    loss, wrong = k_fold(gram, y, 5, labels=labels, ridge=ridge, seed=3)
+    expected, mistakes = np.zeros(20), np.zeros(20)
+    rng = np.random.default_rng([3, 5])
+    for _ in range(8):
+        for test in np.array_split(rng.permutation(20), 5):
+            train = np.setdiff1d(np.arange(20), test)
+            guess = gram[np.ix_(test, train)] @ np.linalg.solve(
+                gram[np.ix_(train, train)] + ridge * np.eye(16), y[train]
+            )
+            expected[test] += ((guess - y[test]) ** 2).mean(1) / 8
+            mistakes[test] += (guess.argmax(1) != labels[test]) / 8
+    np.testing.assert_allclose(loss, expected, rtol=1e-8)
+    np.testing.assert_allclose(wrong, mistakes)
+    assert not np.allclose(
+        loss, leave_one_out(gram, y, ridge=ridge).loss[0]
+    )  # and it can fail: another size is another error
+
+
+def test_rotations_and_folds_test_every_sample_equally_often() -> None:
+    gram, y = _problem(40)
+    found = nested_regression(gram, y, np.array([5, 20, 35]), orderings=16, seed=0)
+    np.testing.assert_array_equal(found.count, np.outer([14, 8, 2], np.ones(40)))
+    sizes = np.array(sorted(fold_sizes(40).values()))
+    whole = with_folds(nested_regression(gram, y, sizes, orderings=8), gram, y)
+    assert whole.sizes[-1] == 39
+    assert (whole.count == 1).all()

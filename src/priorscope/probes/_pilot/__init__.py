@@ -1,15 +1,19 @@
-"""The pilot: the part of the data a forecast looks at, its kernel matrix, and regression on all of its prefixes."""
+"""The pilot: the part of the data a forecast looks at, its kernel matrix, and regression on parts of it."""
 
+from ._folds import fold_sizes, k_fold, leave_one_out, with_folds
 from ._gram import Pilot, draw_pilot, gram_of
-from ._nested import Nested, factorise, leave_one_out, nested_regression, prefix_sizes
+from ._nested import Nested, factorise, nested_regression, prefix_sizes
 
 __all__ = [
     "Nested",
     "Pilot",
     "draw_pilot",
     "factorise",
+    "fold_sizes",
     "gram_of",
+    "k_fold",
     "leave_one_out",
     "nested_regression",
     "prefix_sizes",
+    "with_folds",
 ]

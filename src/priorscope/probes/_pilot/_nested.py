@@ -8,9 +8,10 @@ import numpy as np
 import scipy.linalg as sla
 from numpy.typing import NDArray
 
-__all__ = ["Nested", "factorise", "leave_one_out", "nested_regression", "prefix_sizes"]
+__all__ = ["Nested", "factorise", "nested_regression", "prefix_sizes", "record"]
 
 Array = NDArray[np.float64]
+_TURNS = 8
 
 
 def prefix_sizes(n: int, *, smallest: int = 4, per_octave: int = 3) -> NDArray[np.int64]:
@@ -57,9 +58,8 @@ class Nested:
     jitter: float
 
 
-def _record(
-    fitted: Array, targets: Array, labels: NDArray[np.int64] | None, binary: bool
-) -> tuple[Array, Array | None]:
+def record(fitted: Array, targets: Array, labels: NDArray[np.int64] | None, binary: bool) -> tuple[Array, Array | None]:
+    """Squared error and misclassification (None without labels) of each sample."""
     loss = ((fitted - targets) ** 2).mean(1)
     if labels is None:
         return loss, None
@@ -85,6 +85,9 @@ def nested_regression(
     comes from one factorisation. Also :math:`\mathrm{tr} K_{pp}^{-1} = \|L_{pp}^{-1}\|_F^2` and
     :math:`y^\top K_{pp}^{-1} y = \|a_{:p}\|^2`. A finite ``time`` t (predictor :math:`K_{hp}K_{pp}^{-1}(1-e^{-tK_{pp}/p})y`,
     gradient flow on the mean squared error) has no nested form and takes one eigendecomposition a size.
+
+    Orderings come in groups of eight, one random permutation rotated by an eighth each time: at every size all samples are
+    tested (nearly) equally often, and small training sets of a group do not overlap.
     """
     n, outputs = targets.shape
     binary = outputs == 1
@@ -93,8 +96,11 @@ def nested_regression(
     wrong = None if labels is None else np.zeros((len(sizes), n))
     kappa, quadratic = np.zeros(len(sizes)), np.zeros(len(sizes))
     worst = 0.0
-    for _ in range(orderings):
-        order = rng.permutation(n)
+    permutation = rng.permutation(n)
+    for turn in range(orderings):
+        if turn and turn % _TURNS == 0:
+            permutation = rng.permutation(n)
+        order = np.roll(permutation, (turn % _TURNS) * n // _TURNS)
         K = gram[np.ix_(order, order)]
         y = targets[order]
         lab = None if labels is None else labels[order]
@@ -111,7 +117,7 @@ def nested_regression(
                 lam, U = np.linalg.eigh(K[:p, :p] + ridge * np.eye(p))
                 lam = np.maximum(lam, 1e-14 * lam[-1])
                 fitted = K[p:, :p] @ (U @ ((-np.expm1(-time * lam / p) / lam)[:, None] * (U.T @ y[:p])))
-            here, mistakes = _record(fitted, y[p:], None if lab is None else lab[p:], binary)
+            here, mistakes = record(fitted, y[p:], None if lab is None else lab[p:], binary)
             loss[s, order[p:]] += here
             count[s, order[p:]] += 1
             if wrong is not None and mistakes is not None:
@@ -119,30 +125,3 @@ def nested_regression(
             kappa[s] += 1.0 / traces[p - 1]
             quadratic[s] += quadratics[p - 1]
     return Nested(sizes, loss, wrong, count, kappa / orderings, quadratic / orderings, worst)
-
-
-def leave_one_out(
-    gram: Array, targets: Array, *, labels: NDArray[np.int64] | None = None, ridge: float = 0.0
-) -> Nested:
-    r"""Errors of the n predictors trained on all points but one, at that one, from one inverse.
-
-    The residual is :math:`y_i - f_{-i}(x_i) = (K^{-1}y)_i / (K^{-1})_{ii}` with K the Gram matrix plus ridge (Rasmussen &
-    Williams 2006, eq. 5.12). The one size is n - 1; ``kappa`` is taken there as :math:`n/(n-1)` times its value at n, to
-    first order in 1/n the same thing for :math:`\kappa \sim 1/n`.
-    """
-    n = len(gram)
-    L, jitter = factorise(gram + ridge * np.eye(n) if ridge else gram)
-    inverse = sla.cho_solve((L, True), np.eye(n), check_finite=False)
-    weights = inverse @ targets
-    fitted = targets - weights / np.diag(inverse)[:, None]
-    loss, wrong = _record(fitted, targets, labels, targets.shape[1] == 1)
-    kappa = n / (n - 1) / float(np.trace(inverse))
-    return Nested(
-        np.array([n - 1]),
-        loss[None],
-        None if wrong is None else wrong[None],
-        np.ones((1, n)),
-        np.array([kappa]),
-        np.array([float((targets * weights).sum())]),
-        jitter,
-    )
