@@ -72,15 +72,16 @@ def chart(table: pd.DataFrame) -> Any:
     long = table.melt(["model", "seed"], [f"test_{p}" for p in PLANES], "plane", "accuracy")
     long["plane"] = long["plane"].str.removeprefix("test_")
     x = alt.X("plane:N", sort=list(PLANES), title=None, axis=alt.Axis(labelAngle=0))
-    y = alt.Y("accuracy:Q", title="test accuracy").scale(domain=[0.4, 1.02])
+    scale = alt.Scale(domain=[0.4, 1.02])
+    y = alt.Y("accuracy:Q", title="test accuracy", scale=scale)
     base = alt.Chart(long)
     points = base.mark_point(filled=True, opacity=0.7, size=40).encode(
         x=x, y=y, color=alt.Color("plane:N", legend=None)
     )
     means = base.mark_tick(thickness=3, width=40, color="black").encode(
-        x=x, y=alt.Y("mean(accuracy):Q", title="test accuracy")
+        x=x, y=alt.Y("mean(accuracy):Q", title="test accuracy", scale=scale)
     )
-    chance = base.mark_rule(strokeDash=[4, 4], color="grey").encode(y=alt.datum(0.5))
+    chance = base.mark_rule(strokeDash=[4, 4], color="grey").encode(y=alt.YDatum(0.5, scale=scale))
     panel = (chance + points + means).properties(width=150, height=220)
     return panel.facet(column=alt.Column("model:N", title=None)).properties(title="Circles in planes of G")
 

@@ -9,6 +9,7 @@ import pandas as pd
 
 from priorscope.lab import Claim, Paper, Verdict
 
+from ._geometry_charts import panels
 from ._geometry_sizes import REDUCED, SOURCE, models_of, sizes, width_of
 
 __all__ = ["PAPER"]
@@ -116,12 +117,12 @@ def _judge(table: pd.DataFrame) -> Verdict:
 
 def chart(table: pd.DataFrame) -> Any:
     """Accuracy against rank, a panel a model."""
-    import altair as alt
-
-    lines = alt.Chart(curves(table), title="One direction tells the class").mark_line(point=True)
-    axis = alt.Y("mean(accuracy):Q", title="test accuracy").scale(domain=[0.4, 1])
-    x = alt.X("rank:Q", title="rank of the direction among eigenvectors of G")
-    return lines.encode(x=x, y=axis, color="kind:N", column="model:N").properties(width=220, height=220)
+    titles: dict[str, Any] = {
+        "title": "One direction tells the class",
+        "x_title": "rank of it in G",
+        "y_title": "test accuracy",
+    }
+    return panels(curves(table), "rank", "accuracy", "kind", "model", chance=0.5, **titles)
 
 
 CLAIMS = (

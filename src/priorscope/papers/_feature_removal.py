@@ -9,6 +9,7 @@ import pandas as pd
 from priorscope.lab import Claim, Paper, Verdict
 from priorscope.statistics import bootstrap_interval
 
+from ._geometry_charts import panels
 from ._geometry_sizes import SOURCE, models_of, sizes, width_of
 
 __all__ = ["PAPER"]
@@ -66,13 +67,11 @@ def _judge(table: pd.DataFrame) -> Verdict:
 
 
 def chart(table: pd.DataFrame) -> Any:
-    """Test accuracy against the number of removed directions."""
-    import altair as alt
-
-    long = table.melt(["model", "removed", "seed"], ["geometry", "random"], "by", "accuracy")
-    lines = alt.Chart(long, title="Removing features").mark_line(point=True)
-    y = alt.Y("mean(accuracy):Q", title="test accuracy").scale(zero=False)
-    return lines.encode(x=alt.X("removed:Q", title="directions removed"), y=y, color="by:N", column="model:N")
+    """Test accuracy against the number of removed directions, a panel a model."""
+    names = {"geometry": "least G per variance", "random": "random, equal variance"}
+    long = table.rename(columns=names).melt(["model", "removed", "seed"], list(names.values()), "by", "accuracy")
+    titles: dict[str, Any] = {"title": "Removing features", "x_title": "directions removed", "y_title": "test accuracy"}
+    return panels(long, "removed", "accuracy", "by", "model", **titles)
 
 
 CLAIMS = (

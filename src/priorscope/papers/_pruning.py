@@ -10,6 +10,7 @@ import pandas as pd
 from priorscope.lab import Claim, Paper, Verdict
 from priorscope.statistics import bootstrap_interval
 
+from ._geometry_charts import panels
 from ._geometry_sizes import SOURCE
 
 __all__ = ["PAPER"]
@@ -80,13 +81,14 @@ def _judge(table: pd.DataFrame) -> Verdict:
 
 def chart(table: pd.DataFrame) -> Any:
     """Test accuracy against the share pruned, a panel a data set."""
-    import altair as alt
-
-    long = table.melt(["data", "fraction", "seed"], ["score", "random"], "pruned by", "accuracy")
-    lines = alt.Chart(long, title="Pruning training samples").mark_line(point=True)
-    y = alt.Y("mean(accuracy):Q", title="test accuracy").scale(zero=False)
-    x = alt.X("fraction:Q", title="share of the samples pruned")
-    return lines.encode(x=x, y=y, color="pruned by:N", column="data:N").properties(width=240, height=220)
+    names = {"score": "lowest score", "random": "random"}
+    long = table.rename(columns=names).melt(["data", "fraction", "seed"], list(names.values()), "pruned", "accuracy")
+    titles: dict[str, Any] = {
+        "title": "Pruning training samples",
+        "x_title": "share pruned",
+        "y_title": "test accuracy",
+    }
+    return panels(long, "fraction", "accuracy", "pruned", "data", shared=False, **titles)
 
 
 CLAIMS = (

@@ -10,6 +10,7 @@ import pandas as pd
 from priorscope.lab import Claim, Paper, Verdict
 from priorscope.statistics import bootstrap_interval
 
+from ._geometry_charts import panels
 from ._geometry_sizes import REDUCED, SOURCE, models_of, sizes, width_of
 
 __all__ = ["PAPER"]
@@ -82,13 +83,14 @@ def _judge(table: pd.DataFrame) -> Verdict:
 
 def chart(table: pd.DataFrame) -> Any:
     """Both accuracies against the rank of the linear feature, a panel a model."""
-    import altair as alt
-
     long = curves(table).melt(["model", "seed", "rank"], ["linear", "circle"], "feature", "accuracy")
-    lines = alt.Chart(long, title="Which feature the network relies on").mark_line(point=True)
-    x = alt.X("rank:Q", title="rank of the linear feature among eigenvectors of G")
-    y = alt.Y("mean(accuracy):Q", title="accuracy by this feature alone")
-    return lines.encode(x=x, y=y, color="feature:N", column="model:N").properties(width=220, height=220)
+    titles: dict[str, Any] = {
+        "title": "Which feature the network relies on",
+        "y_title": "accuracy by this feature alone",
+    }
+    return panels(
+        long, "rank", "accuracy", "feature", "model", chance=0.5, x_title="rank of the linear one in G", **titles
+    )
 
 
 CLAIMS = (
