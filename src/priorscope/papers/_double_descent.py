@@ -107,7 +107,7 @@ def chart(table: pd.DataFrame) -> Any:
     x = alt.X("n_weights:Q", title="number of weights N", scale=alt.Scale(type="log", nice=False))
     y = alt.Y("error:Q", title="test error", scale=alt.Scale(zero=False), axis=alt.Axis(format="%"))
     colour = alt.Color("which:N", title=None, sort=["end of training", "best along training"])
-    dash = alt.StrokeDash("which:N", title=None, sort=["end of training", "best along training"])
+    dash = alt.StrokeDash("which:N", legend=None, sort=["end of training", "best along training"])
     left = alt.Chart(means).mark_line().encode(x, y, colour, dash)
     left += alt.Chart(long).mark_point(filled=True, size=18, opacity=0.6).encode(x, y, colour)
     norms = rows[["n_weights", "norm_test"]]

@@ -105,7 +105,7 @@ def chart(table: pd.DataFrame) -> Any:
     frame = pd.DataFrame(rows)
     x = alt.X("n:Q", title="number of weights N", scale=alt.Scale(type="log", nice=False))
     up = alt.Y("error:Q", title="test error", scale=alt.Scale(zero=False), axis=alt.Axis(format="%"))
-    colour = alt.Color("which:N", title=None, sort=["one network", "ensemble"])
+    colour = alt.Color("which:N", title=None, sort=["one network", "ensemble"], legend=alt.Legend(symbolOpacity=1))
     left = alt.Chart(frame).mark_point(filled=True, size=14, opacity=0.4).encode(x, up, colour)
     left += alt.Chart(frame).mark_line().encode(x, alt.Y("mean(error):Q"), colour)
     star = star_of(members)

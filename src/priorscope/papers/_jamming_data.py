@@ -116,7 +116,7 @@ def chart(table: pd.DataFrame) -> Any:
     bound = bound.assign(n_star=4 * bound.n_train, data="bound 4P")
     x = alt.X("n_train:Q", title="patterns P", scale=alt.Scale(type="log", nice=False, padding=20))
     y = alt.Y("n_star:Q", title="weights at the transition N*", scale=alt.Scale(type="log"))
-    colour = alt.Color("data:N", title=None)
+    colour = alt.Color("data:N", title=None, legend=alt.Legend(symbolOpacity=1))
     left = (
         alt.Chart(stars).mark_point(filled=True, size=45).encode(x, y, colour)
         + alt.Chart(stars).mark_line(opacity=0.5).encode(x, alt.Y("mean(n_star):Q"), colour)

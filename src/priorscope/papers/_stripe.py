@@ -116,7 +116,7 @@ def chart(table: pd.DataFrame) -> Any:
     frame = pd.DataFrame(ratios)
     sizes = np.sort(table.n_train.to_numpy(float))
     guide = np.exp(np.log(frame.ratio).mean() - 0.5 * np.log(frame.n).mean()) * sizes**0.5
-    up = alt.Y("ratio:Q", title="compression Λ = W∥ / W⊥", scale=alt.Scale(type="log"))
+    up = alt.Y("ratio:Q", title="compression Λ, weights along over across", scale=alt.Scale(type="log"))
     middle = alt.Chart(frame).mark_point(filled=True, size=25, opacity=0.6).encode(x, up)
     middle += alt.Chart(pd.DataFrame({"n": sizes, "ratio": guide})).mark_line(strokeDash=[4, 4]).encode(x, up)
     chosen = table.sort_values("n_train").iloc[len(table) // 2]

@@ -40,8 +40,8 @@ class Compression:
         import altair as alt
 
         x, y = (
-            alt.X("perpendicular:Q", title="weights across, W⊥"),
-            alt.Y("parallel:Q", title="weights along informative directions, W∥"),
+            alt.X("perpendicular:Q", title="weights across"),
+            alt.Y("parallel:Q", title="weights along informative directions"),
         )
         return alt.Chart(self.table()).mark_point(filled=True, size=45).encode(x, y)
 
