@@ -10,9 +10,9 @@ import torch
 from priorscope.inference import GradientFlow
 from priorscope.papers._lazy_feature import PAPER
 from priorscope.papers._lazy_feature_claims import crossover
-from priorscope.papers._lazy_feature_runs import half_times, split, top_share
+from priorscope.papers._lazy_feature_runs import split, top_share
 from priorscope.papers._lazy_networks import SCALE, DenseStack, phi, phi_slope
-from priorscope.probes import frozen_flow
+from priorscope.probes import frozen_flow, half_times
 
 CLAIMS = {claim.id: claim for claim in PAPER.claims}
 

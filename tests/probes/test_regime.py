@@ -1,12 +1,15 @@
 """Kernel change, lazy limit and crossover: statements that hold for every network, and the frozen kernel."""
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
 
 import priorscope as ps
 from priorscope.inference import GradientFlow
-from priorscope.probes import Regime, regime, stacked_ntk
+from priorscope.probes import JammingPoint, Regime, frozen_training, label_projection, regime, stacked_ntk
 from priorscope.testing import dense_ntk
 
 
@@ -44,6 +47,113 @@ def test_large_scales_are_lazy(measured):
     )  # time does not depend on alpha
     assert len(measured.table()) == 10
     assert measured.chart().to_dict()
+
+
+def test_the_systems_own_scale_and_its_place(measured, system):
+    assert measured.alpha in measured.alphas
+    activations = measured.activation_change.mean(1)
+    assert np.log(activations[-1] / activations[-2]) / np.log(10) == pytest.approx(
+        -1, abs=0.05
+    )  # lazy, like the weights
+    assert activations[0] > 10 * measured.weight_change.mean(1)[-1]
+    assert measured.n_weights == 64 * 24 + 24
+    assert measured.n_star == pytest.approx(12 / 2.85)
+    assert not measured.star_measured
+    assert measured.distance_to_jamming == pytest.approx(1560 * 2.85 / 12)
+    assert measured.star_width == 1  # one neuron has 65 weights already
+    assert "output scale 1 the network" in measured.words
+    assert "estimated as that of random labels" in measured.words
+
+
+def test_rounds_close_in_on_the_crossover_and_the_jamming_point_is_taken_over(system):
+    flow = GradientFlow(loss="soft-hinge", time=2.0, max_turn=1e-2, record=20)
+    point = JammingPoint((2, 8), (130, 520), (0.0, 1.0), 12, 3)
+    found = regime(system, (0.01, 100.0), seeds=1, flow=flow, rounds=2, jamming=point)
+    assert len(found.alphas) == 3 + 2 * 3
+    inside = np.flatnonzero(found.alphas < found.crossover)[-1]
+    assert found.alphas[inside + 1] / found.alphas[inside] < 100 ** (1 / 2 / 4) * 1.01
+    level = np.log(found.kernel_change[:, 0])
+    assert level[inside] >= 0 > level[inside + 1]
+    assert found.star_measured
+    assert found.n_star == pytest.approx(260)
+    assert found.star_width == pytest.approx(4)  # 65 weights a neuron
+    assert {"activation_change", "fitted"} <= set(found.table())
+    assert len(found.chart().to_dict()["hconcat"]) == 2
+
+
+def test_words_say_which_way():
+    ones = np.ones((2, 1))
+    lazy = Regime(
+        16, np.array([0.1, 10.0]), np.array([[10.0], [0.01]]), ones, ones, ones, 10.0, n_weights=30, n_star=20.0
+    )
+    assert lazy.name == "lazy"
+    assert "features stay as drawn" in lazy.words
+    assert "times smaller" in lazy.words
+    assert "near jamming" in lazy.words
+    errors = np.array([[0.1, 0.11], [0.3, 0.31]])
+    two = Regime(16, lazy.alphas, lazy.kernel_change, ones, ones, errors, 0.1)
+    assert "times larger" in two.words
+    assert "the smaller one does better" in two.words
+    assert (
+        "no difference beyond"
+        in Regime(16, lazy.alphas, lazy.kernel_change, ones, ones, errors[:1].repeat(2, 0), 1.0).words
+    )
+
+
+def test_quick_is_one_seed_on_few_samples():
+    data = ps.data.digits(classes="classes").subset(60, seed=0, n_test=20)
+    system = ps.System(data, ps.models.fcn(1, activation="erf"), GradientFlow(), width=8)
+    found = regime(system, quick=True, flow=GradientFlow(loss="soft-hinge", time=0.2, max_turn=1e-2))
+    assert found.kernel_change.shape == (3, 1)
+    assert found.n_trained == 48
+    assert found.n_star == pytest.approx(60 * 10 / 2.85)  # of the whole data, one constraint an output
+    assert 0 <= found.test_error.min() <= found.test_error.max() <= 1
+
+
+@pytest.fixture(scope="module")
+def trained():
+    """One feature and one lazy member with their parameters along training."""
+    data = ps.data.digits(classes="parity").subset(14, seed=0, n_test=20)
+    ensemble = ps.models.fcn(1, activation="erf", weight_variance=1.0).ensemble((1, 8, 8), 16, 1, seeds=[0, 0])
+    flow = GradientFlow([0.01, 1e4], loss="soft-hinge", stop="fitted", time=1e6, max_turn=1e-2)
+    flow = replace(flow, record=[1e-4, 1e-2, 1.0, 1e2, 1e4], keep=("params",))
+    return flow, flow.fit(ensemble, data), data
+
+
+def test_labels_move_onto_the_first_components_in_the_feature_regime(trained):
+    _, fitted, data = trained
+    found = label_projection(fitted, data.inputs, data.targets, top=14)
+    np.testing.assert_allclose(found.projection.sum(2), 1)
+    K = stacked_ntk(fitted, fitted.params, data.inputs)[0]
+    y = data.targets.double()
+    assert found.alignment[-1, 0] == pytest.approx(float((y.mT @ K @ y) / (y.square().sum() * K.norm())))
+    assert (np.diff(found.eigenvalues, axis=2) <= 1e-9).all()
+    gain = found.share(2)[-1] - found.share(2)[0]
+    assert gain[0] > 0.1
+    assert abs(gain[1]) < 1e-2  # lazy: nothing moves
+    assert len(found.table()) == len(found.times) * 2 * 14
+    assert found.chart().to_dict()
+    with pytest.raises(ValueError, match="the flow kept none"):
+        label_projection(GradientFlow(time=1e-3).fit(torch.nn.Linear(64, 1), flat(data)), data.inputs.flatten(1), y)
+
+
+def flat(data):
+    return SimpleNamespace(inputs=data.inputs.flatten(1), targets=data.targets)
+
+
+def test_kernels_frozen_at_the_start_the_end_and_between(trained):
+    flow, fitted, data = trained
+    short = replace(flow, keep=(), record=1)
+    x, truth = data.test.inputs, fitted.predict(data.test.inputs)
+    start, end = (frozen_training(fitted, data, time=t, flow=short) for t in (0, None))
+    distance = {}
+    for name, frozen in (("start", start), ("end", end)):
+        distance[name] = [float((a - b).norm() / b.norm()) for a, b in zip(frozen.predict(x), truth)]
+    assert distance["start"][1] < 2e-2  # a lazy network is its initial kernel
+    assert distance["start"][0] > 5 * distance["start"][1]  # a feature network is not
+    between = frozen_training(fitted, data, time=0.5, flow=short)
+    assert between.time == 1e-2
+    torch.testing.assert_close(between.params, fitted.trajectory.params[2])
 
 
 def test_crossover_by_hand():

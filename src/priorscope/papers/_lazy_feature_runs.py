@@ -12,7 +12,7 @@ from torch import Tensor
 from priorscope.data import digits
 from priorscope.inference import FittedNetworks, GradientFlow, SoftHinge
 from priorscope.papers._lazy_networks import DenseStack
-from priorscope.probes import frozen_flow
+from priorscope.probes import frozen_flow, half_times
 
 __all__ = ["run", "split"]
 
@@ -55,19 +55,6 @@ def _flow(point: dict[str, Any], **options: Any) -> GradientFlow:
 
 def _error(predictions: Tensor, targets: Tensor) -> Tensor:
     return (predictions * targets <= 0).double().mean((-2, -1))
-
-
-def half_times(fitted: FittedNetworks) -> Tensor:
-    """First time at which the loss is half its initial value, interpolated in log time; NaN when it never is."""
-    loss, times = fitted.trajectory.loss, fitted.trajectory.times
-    found = torch.full((loss.shape[1],), torch.nan, dtype=torch.float64)
-    for i in range(loss.shape[1]):
-        below = torch.nonzero(loss[:, i] <= loss[0, i] / 2).flatten()
-        if len(below) and int(below[0]) > 1:
-            k = int(below[0])
-            part = float((loss[k - 1, i] - loss[0, i] / 2) / (loss[k - 1, i] - loss[k, i]))
-            found[i] = times[k - 1] * (times[k] / times[k - 1]) ** part
-    return found
 
 
 def top_share(kernel: Tensor, targets: Tensor, top: int = 2) -> Tensor:

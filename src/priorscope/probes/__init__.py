@@ -40,7 +40,19 @@ from ._learnability import Learnability, effective_regularisation, learnability
 from ._learning_curve import LearningCurve, learning_curve
 from ._ntk_operator import NTKOperator, ntk_operator
 from ._nystrom import Nystrom, nystrom
-from ._regime import FrozenFit, Regime, frozen_flow, regime, stacked_ntk
+from ._regime import (
+    FrozenFit,
+    FrozenNetworks,
+    LabelProjection,
+    Regime,
+    frozen_flow,
+    frozen_training,
+    half_times,
+    label_projection,
+    last_activations,
+    regime,
+    stacked_ntk,
+)
 from ._remove_features import FeatureRemoval, remove_features
 from ._sample_scores import SampleScores, prune, sample_scores
 from ._spectral_bias import Plan, SpectralBias, plan, spectral_bias
@@ -61,6 +73,12 @@ __all__ = [
     "regime",
     "frozen_flow",
     "FrozenFit",
+    "frozen_training",
+    "FrozenNetworks",
+    "label_projection",
+    "LabelProjection",
+    "half_times",
+    "last_activations",
     "BoundaryDistance",
     "Compression",
     "compression",

@@ -1,8 +1,23 @@
-"""Training regimes: lazy, feature, and the crossover between them."""
+"""Training regimes: lazy, feature, the crossover between them, and what the kernel learns on the way."""
 
 from __future__ import annotations
 
-from ._frozen import FrozenFit, frozen_flow
-from ._regime import Regime, regime, stacked_ntk
+from ._frozen import FrozenFit, FrozenNetworks, frozen_flow, frozen_training
+from ._label_projection import LabelProjection, label_projection
+from ._movement import half_times, last_activations, stacked_ntk
+from ._regime import regime
+from ._result import Regime
 
-__all__ = ["FrozenFit", "Regime", "frozen_flow", "regime", "stacked_ntk"]
+__all__ = [
+    "FrozenFit",
+    "FrozenNetworks",
+    "LabelProjection",
+    "Regime",
+    "frozen_flow",
+    "frozen_training",
+    "half_times",
+    "label_projection",
+    "last_activations",
+    "regime",
+    "stacked_ntk",
+]

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from ...inference import GradientFlow
+from ...inference import FittedNetworks, GradientFlow
+from ._movement import stacked_ntk
 
-__all__ = ["FrozenFit", "frozen_flow"]
+__all__ = ["FrozenFit", "FrozenNetworks", "frozen_flow", "frozen_training"]
 
 
 @dataclass(frozen=True)
@@ -65,3 +67,64 @@ def frozen_flow(kernel: Tensor, targets: Tensor, flow: GradientFlow | None = Non
     w = fitted.params.reshape(targets.shape[1], len(K)).mT  # (P, outputs)
     c = torch.linalg.solve_triangular(root.mT, w, upper=True)
     return FrozenFit(c, float(fitted.times[0]), bool(fitted.finished.all()))
+
+
+@dataclass(frozen=True)
+class FrozenNetworks:
+    """Every member trained anew with its tangent kernel frozen at some time of its training.
+
+    Example:
+        >>> FrozenNetworks.__name__
+        'FrozenNetworks'
+    """
+
+    fitted: FittedNetworks
+    params: Tensor  # (K, P), where the kernels are taken
+    inputs: Tensor
+    fits: tuple[FrozenFit, ...]
+    time: float
+
+    def predict(self, inputs: Tensor) -> Tensor:
+        """Predictions (K, n, 1)."""
+        cross = stacked_ntk(self.fitted, self.params, inputs, self.inputs)
+        return torch.stack([fit.predict(k) for fit, k in zip(self.fits, cross)])
+
+
+def frozen_training(
+    fitted: FittedNetworks, data: Any, *, time: float | None = None, flow: GradientFlow | None = None
+) -> FrozenNetworks:
+    """Train each member again from zero with the tangent kernel it had at ``time``: see :func:`frozen_flow`.
+
+    ``time`` zero is the lazy limit, None the end of training, anything between needs a flow that kept its parameters
+    (``keep=("params",)``): the last recorded time up to it is taken.
+
+    Example:
+        >>> data = SimpleNamespace(inputs=torch.eye(2), targets=torch.tensor([[1.0], [-1.0]]))
+        >>> flow = GradientFlow(time=1.0, max_turn=1e-2)
+        >>> trained = flow.fit(nn.Linear(2, 1, bias=False), data)
+        >>> again = frozen_training(trained, data, time=0, flow=flow)  # a linear model is its kernel
+        >>> bool((again.predict(data.inputs)[0] - trained.predict(data.inputs)).abs().max() < 1e-6)
+        True
+    """
+    x, y = data.inputs, data.targets
+    if y.shape[1] != 1:
+        raise ValueError(f"frozen_training needs one output; got {y.shape[1]}. Train on one of them at a time.")
+    params, reached = _parameters_at(fitted, time)
+    kernels = stacked_ntk(fitted, params, x)
+    return FrozenNetworks(fitted, params, x, tuple(frozen_flow(k, y, flow) for k in kernels), reached)
+
+
+def _parameters_at(fitted: FittedNetworks, time: float | None) -> tuple[Tensor, float]:
+    if time is None:
+        return fitted.params, float(fitted.times.max())
+    if time == 0:
+        return fitted.initial, 0.0
+    kept = fitted.trajectory.params
+    if kept is None:
+        raise ValueError(
+            f"frozen_training at time {time:g} needs the parameters along training; the flow kept none. "
+            'Train with keep=("params",).'
+        )
+    times = fitted.trajectory.times
+    row = int(torch.nonzero(times <= time).flatten()[-1])
+    return kept[row], float(times[row])
