@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from types import SimpleNamespace as N
 
+import numpy as np
 import pandas as pd
 import pytest
 import torch
 
-from priorscope.papers._profile_validity import ENOUGH, PAPER
+from priorscope.papers._profile_validity import ENOUGH, PAPER, leave_one_out
 from priorscope.papers._profile_validity_problems import DEVELOPMENT, HELD_OUT, Problem, draw, neighbours, products
 from priorscope.profiles._candidates import default_candidates, variations
 from priorscope.profiles._verdict import _leader
@@ -95,3 +96,14 @@ def test_variations_change_the_nonlinearity_only() -> None:
     assert [c.name for c in found] == ["lap-3-erf", "lap-3-gelu"]
     assert [len(c.model.layers) for c in found] == [len(lap.model.layers)] * 2
     assert variations(found[0]) == []
+
+
+def test_leave_one_out_is_what_it_says() -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.standard_normal((12, 3)), rng.standard_normal((12, 2))
+    gram = np.exp(-((x[:, None] - x[None]) ** 2).sum(-1))
+    errors = []
+    for i in range(12):
+        rest = np.delete(np.arange(12), i)
+        errors.append(((gram[i, rest] @ np.linalg.solve(gram[np.ix_(rest, rest)], y[rest]) - y[i]) ** 2).mean())
+    assert leave_one_out(gram, y) == pytest.approx(np.mean(errors), rel=1e-6)
