@@ -183,18 +183,19 @@ def chart(table: pd.DataFrame) -> Any:
     band = alt.Chart(pd.DataFrame({"from": [1.0], "to": [TOLERANCE]}))
     band = band.mark_rect(opacity=0.25, color="gray").encode(x=alt.X("from:Q", scale=ratio), x2="to:Q")
     base = alt.Chart(rows)
-    rule = base.mark_rule(opacity=0.5).encode(
-        x=alt.X("low ratio:Q", scale=ratio), x2="high ratio:Q", y=y, color="family:N"
-    )
+    families = ["fcn", "vec", "lap", "gap"]
+    colour = alt.Color("family:N", scale=alt.Scale(domain=families), legend=alt.Legend(symbolOpacity=1))
+    rule = base.mark_rule(opacity=0.5).encode(x=alt.X("low ratio:Q", scale=ratio), x2="high ratio:Q", y=y, color=colour)
     points = base.mark_point(filled=True, opacity=0.9).encode(
         x=alt.X("network ratio:Q", scale=ratio, title="test error of trained networks over the lowest"),
         y=y,
-        color=alt.Color("family:N", sort=["fcn", "vec", "lap", "gap"]),
-        shape=alt.Shape("role:N", scale=alt.Scale(range=["circle", "diamond"]), title=None),
+        color=colour,
+        shape=alt.Shape("role:N", scale=alt.Scale(range=["circle", "diamond"]), legend=None),
         size=alt.Size("role:N", scale=alt.Scale(range=[40, 220]), legend=None),
         tooltip=["problem", "candidate", "network", "kernel", "forecast"],
     )
-    return (band + rule + points).properties(width=480, height=24 * len(order))
+    title = "diamond: what the profile picked; grey: within 10 % of the best"
+    return (band + rule + points).properties(width=480, height=24 * len(order), title=title)
 
 
 PAPER = Paper(
