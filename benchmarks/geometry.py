@@ -20,9 +20,9 @@ from priorscope import models
 from priorscope.probes import average_geometry
 
 CASES = {
-    "MLP 2×100": (models.fcn(2, "gelu"), {"width": 100}, 100, 500),
-    "LeNet": (models.lenet(activation="gelu"), {}, 30, 100),
-    "ResNet18": (models.resnet18(activation="gelu", normalisation=False), {}, 6, 10),
+    "MLP 2×100": (models.fcn(2, "gelu"), {"width": 100}, 60, 400),
+    "LeNet": (models.lenet(activation="gelu"), {}, 20, 80),
+    "ResNet18": (models.resnet18(activation="gelu", normalisation=False), {}, 4, 7),
 }
 
 
@@ -60,10 +60,11 @@ def main() -> None:
     for name, (model, options, n_loop, n_here) in CASES.items():
         if arguments.only and not name.startswith(arguments.only):
             continue
-        n_loop, n_here = max(4, int(n_loop * arguments.scale)), max(10, int(n_here * arguments.scale))
-        loop(model, options, 1, shape)  # warm up
+        n_loop, n_here = max(4, int(n_loop * arguments.scale)), max(5, int(n_here * arguments.scale))
+        if n_here >= 20:  # warm up; where a network takes seconds it does not matter
+            loop(model, options, 1, shape)
+            average_geometry(model, shape, n_models=2, n_probes=16, **options)
         seconds, error = loop(model, options, n_loop, shape)
-        average_geometry(model, shape, n_models=2, n_probes=16, **options)  # warm up
         start = time.process_time()
         here = average_geometry(model, shape, n_models=n_here, n_probes=16, **options)
         own_seconds = time.process_time() - start
