@@ -65,7 +65,7 @@ def test_tiny_runs_judge_and_draw():
     assert {claim.judge(table).verdict for claim in PAPER.claims} == {"not shown"}
     widths = table[table.part == "width"]
     assert (widths[widths.width == 16].loss == 0).all()  # training stopped by itself
-    assert (widths[widths.width == 16].used < 1500).all()
+    assert (widths[widths.width == 16].used < 800).all()
     assert (widths[widths.width == 1].loss > 0).all()
     assert (widths.best <= widths.final).all()
     assert all(len(t) == len(e) for t, e in zip(widths.times, widths.errors))

@@ -20,10 +20,10 @@ __all__ = ["PAPER"]
 DIM, MARGIN = 10, 1.0
 SIZES: dict[str, dict[str, Any]] = {
     "tiny": {
-        "common": {"data": "digits", "n_test": 400, "steps": 1500, "depth": 2, "rate": 3e-3},
+        "common": {"data": "digits", "n_test": 400, "steps": 800, "depth": 2, "rate": 3e-3},
         "n_train": 80,
-        "widths": [1, 3, 6, 16],
-        "norm": (4, [30, 60]),
+        "widths": [1, 4, 16],
+        "norm": (4, [60]),
         "seeds": 2,
     },
     "small": {

@@ -21,7 +21,7 @@ __all__ = ["PAPER"]
 
 SIZES: dict[str, dict[str, Any]] = {
     "tiny": {
-        "sizes": [8, 16],
+        "sizes": [8],
         "common": {"dim": 3, "width": 20, "kernel_width": 50, "n_test": 200, "data_seeds": 2, "rescaled": 1e-2},
         "steps": {"max_turn": 1e-2, "max_steps": 120},
     },
