@@ -73,6 +73,23 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path, monkeypatch, suffix):
     assert not counted
 
 
+def test_files_and_executors_get_pieces_without_being_told(tmp_path, monkeypatch):
+    whole = ARCH.kernel(X)
+    counted, compute = [], _engine.compute_block
+    monkeypatch.setattr(_engine, "compute_block", lambda *args: counted.append(1) or compute(*args))
+    same(ARCH.kernel(X, out=tmp_path / "k.npy"), whole)
+    assert len(counted) > 10
+    counted.clear()
+    same(ARCH.kernel(X, out=tmp_path / "k.npy", memory=1e6), whole)  # the file's own block is kept: nothing left to do
+    assert not counted
+    with ThreadPoolExecutor(2) as pool:
+        same(ARCH.kernel(X, executor=pool), whole)
+    assert len(counted) > 10
+    # long work is cut too, so that the bar moves
+    assert M.gap(3).estimate(5000, None, (3, 16, 16)).block < 500
+    assert M.gap(3).estimate(20, None, (3, 8, 8)).block == 20
+
+
 def test_a_process_killed_outright_loses_only_its_block(tmp_path):
     program = """
 import os, torch, priorscope as ps
@@ -134,7 +151,7 @@ def test_memory_is_kept_to_and_refused_when_it_cannot_suffice():
         ARCH.kernel(X, memory=1000)
     with pytest.raises(ValueError, match="positive"):
         ARCH.kernel(X, memory=-1)
-    lean, wide = M.vec(2).estimate(100, None, (3, 16, 16)), M.gap(2).estimate(100, None, (3, 16, 16))
+    lean, wide = (arch(2, padding="zeros").estimate(100, None, (3, 16, 16)) for arch in (M.vec, M.gap))
     assert wide.seconds > 100 * lean.seconds  # 256 displacements instead of one
     heavy = M.gap(2).estimate(64, None, (3, 16, 16), path="reference", block=64)
     assert heavy.memory > 64**2 * 256**2 * 8  # the reference holds all pixel pairs of all pairs
@@ -153,7 +170,7 @@ def test_bad_inputs_are_refused():
         ARCH.kernel(X * float("nan"))
     with pytest.raises(ValueError, match="gradients are asked for"):
         ARCH.kernel(X.clone().requires_grad_(), path="fused")
-    with pytest.raises(ValueError, match="without a fused step"):
+    with pytest.raises(ValueError, match="no fused step for"):
         M.fcn(1, activation=torch.tanh).kernel(X, path="fused")
     with pytest.raises(ValueError, match="Gaussian"):
         M.Architecture("two", (M.Dense(), M.Activation("relu"), M.Activation("relu"), M.Dense())).kernel(X.flatten(1))

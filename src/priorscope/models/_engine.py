@@ -13,10 +13,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ._estimate import estimate
+from ._estimate import LONG_SECONDS, estimate
 from ._fused import fused_kernel
 from ._kernel import Kernel
-from ._matrix_file import MatrixFile, fingerprint
+from ._matrix_file import MatrixFile, fingerprint, recorded_block
+from ._plan import obstacle as why_not
 from ._plan import plan
 from ._reference import check_inputs, reference_kernel
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["compute_block", "compute_kernel"]
 
 PATHS = ("auto", "reference", "fused")
-LONG_SECONDS = 5.0  # estimated work above this shows a progress bar
 
 Block = tuple[int, int, int, int]  # rows start and stop, columns start and stop
 
@@ -44,7 +44,7 @@ def choose_path(arch: Architecture, x1: Tensor, x2: Tensor | None, path: str) ->
     elif tracked:
         obstacle = "gradients are asked for"
     elif plan(arch, tuple(x1.shape[1:])) is None:
-        obstacle = f"{arch.name} has a layer without a fused step"
+        obstacle = f"{arch.name} has no fused step for {why_not(arch, tuple(x1.shape[1:]))}"
     if obstacle is None:
         return "fused"
     if path == "fused":
@@ -109,6 +109,8 @@ def compute_kernel(
     arch.check_input_shape(shape)
     chosen = choose_path(arch, x1, x2, path)
     n1, n2 = len(x1), len(x1 if x2 is None else x2)
+    if out is not None and block is None:
+        block = recorded_block(Path(out))  # of a run to go on with
     guess = estimate(
         arch,
         n1,
@@ -118,6 +120,7 @@ def compute_kernel(
         memory=memory,
         block=block,
         on_disk=out is not None,
+        spread=executor is not None,
         kinds=kinds,
         item_bytes=x1.element_size(),
     )
@@ -142,7 +145,8 @@ def compute_kernel(
         target = MatrixFile(Path(out), kinds, (n1, n2), x1.dtype, key, guess.block)
         todo = [b for b in blocks if not target.has(b)]
     show = progress if progress is not None else guess.seconds > LONG_SECONDS
-    with progress_bar(show, arch.name, len(blocks), len(blocks) - len(todo)) as advance:
+    title = f"{arch.name}, {n1} x {n2} inputs"
+    with progress_bar(show, title, str(guess), len(blocks), len(blocks) - len(todo)) as advance:
         for b, values in run_blocks(arch, x1, x2, kinds, chosen, todo, executor):
             target.put(b, values, mirror=x2 is None)
             advance()
@@ -226,8 +230,8 @@ def submitter(executor: Any) -> tuple[Callable[..., Any], Callable[[dict[Any, Bl
 
 
 @contextmanager
-def progress_bar(show: bool, name: str, total: int, done: int) -> Iterator[Callable[[], None]]:
-    """A bar with rate and time left on the terminal, or nothing."""
+def progress_bar(show: bool, title: str, cost: str, total: int, done: int) -> Iterator[Callable[[], None]]:
+    """What it will cost, then a bar with the time left on the terminal; or nothing."""
     if not show:
         yield lambda: None
         return
@@ -248,5 +252,6 @@ def progress_bar(show: bool, name: str, total: int, done: int) -> Iterator[Calla
         TimeRemainingColumn(),
     )
     with Progress(*columns) as bar:
-        task = bar.add_task(f"kernel of {name}, blocks", total=total, completed=done)
+        bar.console.print(f"kernel of {title}: {cost}", markup=False, highlight=False)
+        task = bar.add_task(f"kernel of {title}, blocks", total=total, completed=done)
         yield lambda: bar.advance(task)

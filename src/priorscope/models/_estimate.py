@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import psutil
 import torch
 
-from ._plan import plan
+from ._plan import obstacle, plan
 
 if TYPE_CHECKING:
     from ._architecture import Architecture
@@ -19,7 +19,10 @@ __all__ = ["Estimate", "available_memory", "block_size", "estimate"]
 # Seconds for one step on one pixel of one pair, one core, measured on an AMD EPYC with AVX2: global pooling on 8x8 images,
 # 2026. Other machines and layers differ by some 3x.
 FUSED_SECONDS = 4e-9
+CHAIN_SECONDS = 1e-9  # circular 3x3 filters with rectifiers
 REFERENCE_SECONDS = 2e-7
+LONG_SECONDS = 5.0  # work above this is cut into pieces and shows a progress bar
+PIECES = 12  # along each side, for long work, files and executors
 REFERENCE_COPIES = 6  # arrays of one covariance's size alive at once in the reference
 
 
@@ -41,6 +44,7 @@ class Estimate:
     result_bytes: int
     block: int  # inputs on each side of a block
     available: int  # bytes that may be used
+    unfused: str = ""  # what keeps it from the fused path, if anything
 
     @property
     def fits(self) -> bool:
@@ -48,8 +52,9 @@ class Estimate:
         return self.memory <= self.available
 
     def __str__(self) -> str:
+        why = f" (no fused step for {self.unfused})" if self.unfused else ""
         return (
-            f"{self.path} path: about {self.seconds:.3g} s, {self.memory / 1e9:.3g} GB "
+            f"{self.path} path{why}: about {self.seconds:.3g} s, {self.memory / 1e9:.3g} GB "
             f"({self.result_bytes / 1e9:.3g} GB of results) of {self.available / 1e9:.3g} GB, blocks of {self.block}"
         )
 
@@ -84,6 +89,15 @@ def block_size(arch: Architecture, input_shape: tuple[int, ...], fused: Any, bud
     return max(1, min(n, limit))
 
 
+def seconds_per_pair(arch: Architecture, input_shape: tuple[int, ...], fused: Any) -> float:
+    """On one core."""
+    if fused is None:
+        numbers = bytes_per_pair(arch, input_shape) / 8 / REFERENCE_COPIES
+        return numbers * len(arch.layers) * REFERENCE_SECONDS
+    seconds = fused.work * (CHAIN_SECONDS if fused.chain is not None else FUSED_SECONDS)
+    return seconds + (0.0 if fused.n_stages else prod(input_shape) * 1e-10)
+
+
 def estimate(
     arch: Architecture,
     n1: int,
@@ -94,10 +108,11 @@ def estimate(
     memory: float | None = None,
     block: int | None = None,
     on_disk: bool = False,
+    spread: bool = False,
     kinds: tuple[str, ...] = ("nngp", "ntk"),
     item_bytes: int = 4,
 ) -> Estimate:
-    """Cost of ``arch.kernel`` for n1 by n2 inputs (``n2=None``: symmetric).
+    """Cost of ``arch.kernel`` for n1 by n2 inputs (``n2=None``: symmetric); ``spread`` when an executor computes the blocks.
 
     Example:
         >>> import priorscope as ps
@@ -112,24 +127,28 @@ def estimate(
     available = available_memory(memory)
     result = len(kinds) * n1 * columns * item_bytes
     held = 0 if on_disk else result
-    size = block or block_size(arch, shape, fused, max((available - held) // 2, 1), max(n1, columns))
+    most = max(n1, columns)
+    size = block or block_size(arch, shape, fused, max((available - held) // 2, 1), most)
+    seconds = pairs * seconds_per_pair(arch, shape, fused) / torch.get_num_threads()
+    if block is None and (on_disk or spread or seconds > LONG_SECONDS):
+        size = min(size, -(-most // PIECES))
     rows, cols = min(size, n1), min(size, columns)
     if fused is not None:
         per_input = 8 * (4 * fused.n_variances + 4 * prod(fused.frame) * shape[0])
         lanes = 16
         per_thread = (
             8 * lanes * (fused.pairs.tile_size * 2 + 6 * fused.n_variances + (2 * fused.n_registers + 2) * fused.size)
-        )
+        )  # more than a chain takes, with its 8 lanes
         peak = held + (rows + cols) * per_input + 32 * rows * cols + torch.get_num_threads() * per_thread
-        seconds = pairs * fused.work * FUSED_SECONDS / torch.get_num_threads()
-        if not fused.n_stages:
-            seconds += pairs * prod(shape) * 1e-10
     else:
         per_pair = bytes_per_pair(arch, shape)
         peak = held + rows * cols * per_pair
-        seconds = (
-            pairs * per_pair / 8 / REFERENCE_COPIES * len(arch.layers) * REFERENCE_SECONDS / torch.get_num_threads()
-        )
     return Estimate(
-        "fused" if fused is not None else "reference", float(seconds), int(peak), int(result), size, available
+        "fused" if fused is not None else "reference",
+        float(seconds),
+        int(peak),
+        int(result),
+        size,
+        available,
+        (obstacle(arch, shape) or "") if fused is None and path != "reference" else "",
     )

@@ -22,7 +22,7 @@ from ._kernel import Kernel
 if TYPE_CHECKING:
     from ._architecture import Architecture
 
-__all__ = ["MatrixFile", "fingerprint"]
+__all__ = ["MatrixFile", "fingerprint", "recorded_block"]
 
 
 def fingerprint(
@@ -35,6 +35,20 @@ def fingerprint(
         if x is not None:
             digest.update(np.ascontiguousarray(x.detach().cpu().numpy()).tobytes())
     return {"content": digest.hexdigest(), "kinds": list(kinds), "dtype": str(x1.dtype), "path": path, "block": block}
+
+
+def record_of(path: Path) -> Path:
+    """The record of finished blocks beside a file."""
+    return path.with_name(path.name + ".blocks")
+
+
+def recorded_block(path: Path) -> int | None:
+    """Inputs a block in a file that was begun; None where there is none."""
+    record = record_of(path)
+    if not record.exists():
+        return None
+    line, newline, _ = record.read_text().partition("\n")
+    return int(json.loads(line)["block"]) if newline else None
 
 
 class MatrixFile:
@@ -55,7 +69,7 @@ class MatrixFile:
             raise FileNotFoundError(f"the folder of out={str(path)!r} does not exist; make it first.")
         self.path, self.kinds, self.shape = path, kinds, shape
         self.dtype = torch.empty((), dtype=dtype).numpy().dtype
-        self.record = path.with_name(path.name + ".blocks")
+        self.record = record_of(path)
         self.done: set[tuple[int, ...]] = set()
         resume = self._read_record(key)
         self.arrays = {kind: self._open(kind, resume, block) for kind in kinds}

@@ -17,7 +17,7 @@ from ._schedule import Schedule, schedule
 if TYPE_CHECKING:
     from ._architecture import Architecture
 
-__all__ = ["Plan", "plan"]
+__all__ = ["Plan", "obstacle", "plan"]
 
 
 @dataclass(frozen=True)
@@ -260,6 +260,22 @@ def plan(arch: Architecture, input_shape: tuple[int, ...]) -> Plan | None:
         return build(flat(arch.layers), tuple(input_shape))
     except NotFused:
         return None
+
+
+def obstacle(arch: Architecture, input_shape: tuple[int, ...]) -> str | None:
+    """What keeps an architecture from the fused path, in words; None where nothing does.
+
+    Example:
+        >>> import priorscope as ps
+        >>> from priorscope.models._plan import obstacle
+        >>> obstacle(ps.models.Architecture("a", (ps.models.Dropout(0.1), ps.models.Dense())), (3,))
+        'Dropout'
+    """
+    try:
+        build(flat(arch.layers), tuple(input_shape))
+    except NotFused as found:
+        return str(found)
+    return None
 
 
 def build(layers: list[Any], input_shape: tuple[int, ...]) -> Plan:
