@@ -40,7 +40,15 @@ def test_profile_of_a_table(table: Path, tmp_path: Path, capsys: pytest.CaptureF
     found = json.loads(text)
     assert found["task"] == "regression"
     assert {c["name"] for c in found["candidates"]} > {"fcn-1", "fcn-3"}
-    assert {f.name for f in out.iterdir()} == {"index.html", "profile.json", "curves.svg", "spectra.svg", "power.svg"}
+    assert {f.name for f in out.iterdir()} == {
+        "index.html",
+        "profile.json",
+        "curves.svg",
+        "spectra.svg",
+        "power.svg",
+        "geometry.svg",
+        "regime.svg",
+    }
 
 
 def test_profile_prints_a_table_and_a_verdict(capsys: pytest.CaptureFixture[str]) -> None:

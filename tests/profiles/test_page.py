@@ -58,6 +58,11 @@ def test_page_in_a_browser(small_profile: Profile, tmp_path: Path, browser: Any,
     page.wait_for_function(f"{faded} > 0", timeout=10000)
     label.click()
     page.wait_for_function(f"{faded} == 0", timeout=10000)
+    # the claims a section rests on are folded away, and open
+    first = page.locator("#forecast details", has_text="Published claims").first
+    first.locator("summary").click()
+    assert "F.2" in first.inner_text()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
     # words for those who cannot see the chart
     assert "Learning curves" in page.locator("#chart-forecast-curves").get_attribute("aria-label")
     assert trouble == []

@@ -107,10 +107,10 @@ class BlindSpots:
         if len(shape) != 3:
             raise ValueError(f"pictures needs image inputs (channels, height, width); got {shape}.")
         rows = []
-        for k in self.visibility.argsort()[:n].tolist():
+        for place, k in enumerate(self.visibility.argsort()[:n].tolist(), 1):
             image = self.directions[k].reshape(shape).mean(0)
             image = image / image.abs().max().clamp(min=1e-30)
-            title = f"{self.kind[k]}: {float(self.visibility[k]):.2g}"
+            title = f"{place}. {self.kind[k]}: {float(self.visibility[k]):.2g}"
             for i, row in enumerate(image.tolist()):
                 rows += [{"direction": title, "i": i, "j": j, "value": v} for j, v in enumerate(row)]
         return (

@@ -126,6 +126,68 @@ def power(result: Profile) -> Any:
     )
 
 
+def geometry(result: Profile) -> Any:
+    """Eigenvalues of the average input geometry of each model, relative to their mean, against rank."""
+    import altair as alt
+
+    rows = []
+    for c in result.candidates:
+        if c.blind is not None:
+            lam = c.blind.geometry.eigenvalues.double().numpy()
+            lam = lam / lam.mean()
+            keep = [int(i) for i in _ranks(len(lam)) if lam[i] > 1e-6]
+            rows.append(pd.DataFrame({"rank": np.array(keep) + 1, "visibility": lam[keep], "model": c.name}))
+    pick, shown = _shared(alt)
+    return (
+        alt.Chart(pd.concat(rows))
+        .mark_line()
+        .encode(
+            x=alt.X("rank:Q", title="direction, by rank").scale(type="log", nice=False),
+            y=alt.Y("visibility:Q", title="squared gradient / mean").scale(type="log").axis(format="~g"),
+            color=_colour(result, alt),
+            opacity=shown,
+            tooltip=["model", "rank", alt.Tooltip("visibility:Q", format=".3g")],
+        )
+        .add_params(pick)
+        .properties(width="container", height=240)
+    )
+
+
+def regime(result: Profile) -> Any:
+    """Spread and change of each model's tangent kernel, with the two levels at which the reading changes."""
+    import altair as alt
+
+    rows = []
+    for c in result.candidates:
+        if c.regime is not None:
+            found = {"change in training": c.regime.change, "spread at this width": c.regime.spread}
+            rows += [
+                {"model": c.name, "measure": k, "distance": max(float(v), 1e-4)}
+                for k, v in found.items()
+                if v is not None and np.isfinite(v)
+            ]
+    names = [c.name for c in result.candidates]
+    x = alt.X("distance:Q", title="relative distance ‖ΔΘ‖ / ‖Θ‖").scale(type="log").axis(format="~g")
+    dots = (
+        alt.Chart(pd.DataFrame(rows))
+        .mark_point(filled=True, size=70)
+        .encode(
+            x=x,
+            y=alt.Y("model:N", sort=names, title=None),
+            color=alt.Color("measure:N", title=None, legend=alt.Legend(orient="top")),
+            shape=alt.Shape("measure:N", title=None),
+            tooltip=["model", "measure", alt.Tooltip("distance:Q", format=".3g")],
+        )
+    )
+    rules = alt.Chart(pd.DataFrame({"distance": [0.15, 0.5]})).mark_rule(strokeDash=[4, 4], opacity=0.6).encode(x=x)
+    return (dots + rules).properties(width="container", height=40 + 20 * len(names))
+
+
 def all_charts(result: Profile) -> dict[str, Any]:
     """The charts of the page by name."""
-    return {"curves": curves(result), "spectra": spectra(result), "power": power(result)}
+    charts = {"curves": curves(result), "spectra": spectra(result), "power": power(result)}
+    if any(c.blind is not None for c in result.candidates):
+        charts["geometry"] = geometry(result)
+    if any(c.regime is not None for c in result.candidates):
+        charts["regime"] = regime(result)
+    return charts

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from html import escape
 from typing import TYPE_CHECKING, Any
 
-from priorscope.report._page import Figure, Section, page, table
+from priorscope.report._claims import claims_behind
+from priorscope.report._page import Figure, Section, folded, page, table
 
 if TYPE_CHECKING:
-    from ._result import Profile
+    from ._result import CandidateProfile, Profile
 
 __all__ = ["profile_page"]
+
+_CLAIMS = {  # what each section rests on, by the ids of the record
+    "verdicts": ("V.1", "V.2", "V.3"),
+    "forecast": ("F.1", "F.2", "F.3"),
+    "spectra": ("S0.9", "S2.2", "S2.7", "S2.8"),
+    "symmetry": ("S0.1", "S0.2", "S0.3", "S0.4", "S0.6"),
+    "geometry": ("S4.4", "S4.5", "S4.8", "S4.9"),
+    "regime": ("L.4", "L.5", "L.10", "S0.7", "S2.5"),
+}
 
 
 def _interval(value: Any) -> str:
@@ -29,9 +41,19 @@ def _verdicts(result: Profile) -> str:
             share = c.forecast.misclassification(result.horizon)
             row["misclassified"] = f"{share.value:.1%} [{share.low:.1%}, {share.high:.1%}]"
         row[f"samples to {result.target_error:.3g}"] = f"{c.needed.value:.0f}" if c.needed.reached else "out of reach"
-        row["why"] = "; ".join(c.reasons)
+        row["cost"] = f"{c.seconds:.1f} s, {c.megabytes:.0f} MB"
         rows.append(row)
-    return table(rows, caption="Candidates, best first; 90 % intervals")
+    return table(rows, caption="Candidates, best first; 90 % intervals; cost of measuring each, memory at its peak")
+
+
+def _why(result: Profile) -> str:
+    """Reasons in words, a candidate a line."""
+    return _list([(c.name, "; ".join(c.reasons)) for c in result.candidates])
+
+
+def _list(pairs: list[tuple[str, str]]) -> str:
+    lines = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in pairs)
+    return f'<dl class="why">{lines}</dl>'
 
 
 def _estimators(result: Profile) -> str:
@@ -43,12 +65,18 @@ def _estimators(result: Profile) -> str:
         for name, values in c.forecast.estimators.items():
             row[name] = float(np.exp(np.interp(np.log(result.horizon), np.log(c.forecast.grid), np.log(values))))
         row["combined"] = c.forecast.at(result.horizon).value
-        row["warning"] = "; ".join(c.forecast.warnings) or "none"
+        row["careful"] = "see warnings" if c.forecast.warnings else ""
         rows.append(row)
-    return table(rows, caption=f"The three estimators at n = {result.horizon}")
+    shown = table(rows, caption=f"The three estimators at n = {result.horizon}")
+    warned = [(c.name, "; ".join(c.forecast.warnings)) for c in result.candidates if c.forecast.warnings]
+    return shown + (folded("Warnings, model by model", _list(warned)) if warned else "")
 
 
 def _symmetries(result: Profile) -> str:
+    alike: dict[tuple[tuple[str, str], ...], list[str]] = {}  # candidates that do the same under every move, together
+    for c in result.candidates:
+        alike.setdefault(tuple(c.symmetries.items()), []).append(c.name)
+    groups = {", ".join(names): dict(kinds) for kinds, names in alike.items()}
     rows = []
     for s in result.data_symmetries:
         row: dict[str, Any] = {
@@ -57,8 +85,8 @@ def _symmetries(result: Profile) -> str:
             "agreement of moved neighbours": f"{s.agreement:.2f} (unmoved {s.baseline:.2f}, chance {s.chance:.2f})",
             "alignment gain": f"{s.gain:.2f}",
         }
-        for c in result.candidates:
-            row[c.name] = c.symmetries.get(s.move, "")
+        for names, kinds in groups.items():
+            row[names] = kinds.get(s.move, "")
         rows.append(row)
     return table(rows, caption="Moves of the input: what the labels do, and what each kernel does")
 
@@ -69,21 +97,29 @@ def _costs(result: Profile) -> str:
             "model": c.name,
             "effective rank": f"{c.spectrum.effective_rank.value:.1f}",
             "target alignment": "" if c.spectrum.alignment is None else f"{c.spectrum.alignment:.3f}",
-            "seconds": f"{c.seconds:.2f}",
-            "peak memory": f"{c.megabytes:.0f} MB",
+            "modes that hold half the target": _half(c),
         }
         for c in result.candidates
     ]
-    return table(rows, caption="Spectrum in numbers, and what the measurement cost")
+    return table(rows, caption="Spectrum in numbers")
 
 
-def _regimes(result: Profile) -> Section | None:
+def _half(c: CandidateProfile) -> str:
+    """How many leading modes it takes to hold half of the target."""
+    held = c.spectrum.cumulative_power
+    if held is None:
+        return ""
+    return str(int((held < 0.5).sum()) + 1) if held[-1] >= 0.5 else f"more than {len(held)}"
+
+
+def _regimes(result: Profile, charts: dict[str, Any]) -> Section | None:
     rows = [
         {
             "model": c.name,
             "width": c.regime.width if c.regime.width else "own",
-            "spread of the finite kernel": "" if c.regime.spread is None else f"{c.regime.spread:.2f}",
-            "change of the kernel in training": f"{c.regime.change:.2f}",
+            "spread of the finite kernel": "" if c.regime.spread is None else f"{c.regime.spread:.2g}",
+            "change of the kernel in training": f"{c.regime.change:.2g}",
+            "steps, loss left": f"{c.regime.steps}, {c.regime.loss_ratio:.0%}",
             "reading": c.regime.words,
         }
         for c in result.candidates
@@ -91,11 +127,21 @@ def _regimes(result: Profile) -> Section | None:
     ]
     if not rows:
         return None
-    text = "How far a finite network lies from its kernel at the start, and how far a short training run moves it."
-    return Section("regime", "Kernel or features", (text,), (table(rows, caption="Relative Frobenius norms"),))
+    text = (
+        "A forecast by a kernel speaks for a network as far as the network stays near it. Spread: how far the kernel of a "
+        "finite network lies from its limit (or from that of other draws of your network). Change: how far a short training "
+        "run moves it. Below 0.15 the forecast should carry over; above 0.5 features are learnt and it is a reference only."
+    )
+    alt = "Spread and change of the tangent kernel of each model; " + "; ".join(
+        f"{row['model']}: {row['reading']}" for row in rows[:3]
+    )
+    figure = Figure("regime", charts["regime"], alt, "Distance from the kernel, log axis; rules at 0.15 and 0.5.")
+    return Section(
+        "regime", "Kernel or features", (text,), (table(rows, caption="Relative Frobenius norms"),), (figure,)
+    )
 
 
-def _blind(result: Profile) -> Section | None:
+def _blind(result: Profile, charts: dict[str, Any]) -> Section | None:
     seen = [c for c in result.candidates if c.blind is not None]
     if not seen:
         return None
@@ -111,11 +157,21 @@ def _blind(result: Profile) -> Section | None:
         if c.blind is not None
     ]
     text = "Directions of input space in which random networks of each kind hardly react, and what the data hold there."
+    figures = [
+        Figure(
+            "geometry",
+            charts["geometry"],
+            "Eigenvalues of the average input geometry of each model against rank, relative to their mean.",
+            "How unevenly each model sees the input space: a flat line sees every direction alike.",
+        )
+    ]
     most = max(seen, key=lambda c: c.blind.hidden_variance if c.blind is not None else 0.0)
-    figures = []
-    if most.blind is not None and len(most.blind.geometry.input_shape) == 3:
-        alt = f"The six directions that {most.name} sees least, drawn as images."
-        figures.append(Figure("pictures", most.blind.pictures(6), alt, f"{alt} Number: visibility, 1 is typical."))
+    for c in dict.fromkeys([seen[0].name, most.name]):
+        one = next(s for s in seen if s.name == c)
+        if one.blind is not None and len(one.blind.geometry.input_shape) == 3:
+            alt = f"The six directions that {one.name} sees least, drawn as images."
+            name = "pictures" if one is seen[0] else "pictures-most"
+            figures.append(Figure(name, one.blind.pictures(6), alt, f"{alt} Number: visibility, 1 is typical."))
     return Section("geometry", "Blind spots", (text,), (table(rows, caption="What each model hardly sees"),), figures)
 
 
@@ -125,7 +181,7 @@ def profile_page(result: Profile) -> str:
     names = ", ".join(c.name for c in result.candidates)
     best = result.best
     sections: list[Section | None] = [
-        Section("verdicts", "Verdict", (), (_verdicts(result),)),
+        Section("verdicts", "Verdict", (), (_verdicts(result), _why(result))),
         Section(
             "forecast",
             "How the error falls",
@@ -161,8 +217,8 @@ def profile_page(result: Profile) -> str:
              "symmetry the labels have must learn it from data.",),
             (_symmetries(result),),
         ),
-        _blind(result),
-        _regimes(result),
+        _blind(result, charts),
+        _regimes(result, charts),
         Section("method", "How this was made", (*result.notes, _method(result))),
     ]  # fmt: skip
     subtitle = (
@@ -173,10 +229,15 @@ def profile_page(result: Profile) -> str:
         subtitle=subtitle,
         verdict=result.verdict(),
         warnings=result.warnings,
-        sections=[s for s in sections if s is not None],
+        sections=[_with_claims(s) for s in sections if s is not None],
         footer=f"priorscope, {result.seconds:.0f} s ({result.cpu_seconds:.0f} s of processor time). "
-        "Claims behind these numbers: run priorscope claims.",
+        "Every claim and its verdict: priorscope claims.",
     )
+
+
+def _with_claims(section: Section) -> Section:
+    ids = _CLAIMS.get(section.id)
+    return section if ids is None else replace(section, html=(*section.html, claims_behind(ids)))
 
 
 def _method(result: Profile) -> str:

@@ -117,6 +117,7 @@ class Profile:
             row[f"samples to {self.target_error:.3g}"] = round(c.needed.value) if c.needed.reached else None
             row["exponent"] = c.forecast.exponents["combined"]
             row["verdict"] = c.verdict
+            row["seconds"], row["megabytes"] = c.seconds, c.megabytes
             rows.append(row)
         return pd.DataFrame(rows)
 

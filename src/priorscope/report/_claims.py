@@ -9,7 +9,7 @@ from typing import Any
 
 from priorscope.report._tables import format_value
 
-__all__ = ["claims_long", "claims_summary", "claims_table", "expected_text", "measured_text"]
+__all__ = ["claims_behind", "claims_long", "claims_summary", "claims_table", "expected_text", "measured_text"]
 
 _COLOURS = {
     "holds": "green",
@@ -139,3 +139,32 @@ def claims_summary(rows: Sequence[Mapping[str, Any]]) -> str:
     counts = Counter(str(row["verdict"]) for row in rows)
     told = ", ".join(f"{counts[verdict]} {verdict}" for verdict in _COLOURS if counts[verdict])
     return f"{len(rows)} claim{'' if len(rows) == 1 else 's'}: {told}"
+
+
+def claims_behind(ids: Sequence[str]) -> str:
+    """A folded table, for a page, of the recorded claims that a measurement rests on; ids alone where there is no ledger.
+
+    Example:
+        >>> "S0.1" in claims_behind(["S0.1"])
+        True
+    """
+    from priorscope.lab import read_ledger
+    from priorscope.report._page import folded, table
+
+    record = read_ledger()
+    known = [record[name].as_json() for name in ids if name in record]
+    if not known:
+        return table([{"claims behind this": ", ".join(ids), "look them up with": f"priorscope claims {ids[0]}"}])
+    told = ", ".join(f"{row['id']} {row['verdict']}" for row in known)
+    rows = [
+        {
+            "id": row["id"],
+            "verdict": row["verdict"],
+            "measured": measured_text(row, 3),
+            "expected": expected_text(row),
+            "claim": row["says"],
+            "again": row["command"] or "",
+        }
+        for row in known
+    ]
+    return folded(f"Published claims behind this: {told}", table(rows, caption="From the record of reproduced claims"))

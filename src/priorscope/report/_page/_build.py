@@ -14,7 +14,7 @@ from typing import Any
 from priorscope.report._tables import format_value
 from priorscope.report._theme import styled, theme
 
-__all__ = ["Figure", "Picture", "Section", "page", "table"]
+__all__ = ["Figure", "Picture", "Section", "folded", "page", "table"]
 
 
 @dataclass(frozen=True)
@@ -85,6 +85,16 @@ def table(rows: Sequence[Mapping[str, Any]], *, caption: str = "") -> str:
         f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(caption or "table")}"><table>{title}'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
+
+
+def folded(summary: str, html: str) -> str:
+    """A part that opens when its summary is clicked; ``html`` is already escaped.
+
+    Example:
+        >>> folded("more <b>", "<p>text</p>")
+        '<details><summary>more &lt;b&gt;</summary><p>text</p></details>'
+    """
+    return f"<details><summary>{escape(summary)}</summary>{html}</details>"
 
 
 @lru_cache(maxsize=1)

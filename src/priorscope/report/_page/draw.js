@@ -3,6 +3,9 @@ const dark = window.matchMedia("(prefers-color-scheme: dark)");
 const draw = () => Promise.all(Object.entries(specs).map(async ([id, spec]) => {
   const chosen = structuredClone(spec);
   chosen.config = dark.matches ? chosen.usermeta.dark : chosen.usermeta.light;
+  if (window.innerWidth < 640) { // beside the chart a legend would leave it no room
+    chosen.config.legend = { ...chosen.config.legend, orient: "bottom", columns: 3 };
+  }
   const result = await vegaEmbed("#" + id, chosen, {
     renderer: "svg", actions: { export: true, source: false, compiled: false, editor: false },
     loader: { load: () => Promise.reject(new Error("this page loads nothing")) },
