@@ -90,6 +90,9 @@ def test_words_say_which_way():
     assert "features stay as drawn" in lazy.words
     assert "times smaller" in lazy.words
     assert "near jamming" in lazy.words
+    cut = replace(lazy, fitted=np.zeros((2, 1)))
+    assert "lazy so far, which may not last" in cut.words
+    assert "cut off before they met" in cut.words
     errors = np.array([[0.1, 0.11], [0.3, 0.31]])
     two = Regime(16, lazy.alphas, lazy.kernel_change, ones, ones, errors, 0.1)
     assert "times larger" in two.words
@@ -105,7 +108,7 @@ def test_quick_is_one_seed_on_few_samples():
     system = ps.System(data, ps.models.fcn(1, activation="erf"), GradientFlow(), width=8)
     found = regime(system, quick=True, flow=GradientFlow(loss="soft-hinge", time=0.2, max_turn=1e-2))
     assert found.kernel_change.shape == (3, 1)
-    assert found.n_trained == 48
+    assert found.n_trained == 32
     assert found.n_star == pytest.approx(60 * 10 / 2.85)  # of the whole data, one constraint an output
     assert 0 <= found.test_error.min() <= found.test_error.max() <= 1
 

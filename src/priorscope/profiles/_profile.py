@@ -18,7 +18,7 @@ from ._candidates import Candidate, default_candidates, variations
 from ._memory import PeakMemory, resident
 from ._network import network_blind_spots, network_gram, network_regime, network_symmetries
 from ._prepare import prepare
-from ._regime import kernel_regime
+from ._regime import kernel_regime, place_of
 from ._result import CandidateProfile, Profile
 from ._symmetry import data_symmetries, model_symmetries
 from ._user_model import load_model, user_candidate
@@ -101,6 +101,8 @@ def _measure(
             if deep:
                 state = kernel_regime(candidate.model, pilot.inputs, torch.as_tensor(pilot.targets))
                 blind = _blind(candidate, view.small)
+        if blind is not None:
+            blind = replace(blind, model=candidate.name)
         ahead = forecast_gram(gram, pilot, [horizon, 2 * horizon], level=level)
         found = spectrum(gram, pilot.targets)
     needed = ahead.samples_needed(target if target is not None else float(ahead.curve.error[-1]) / 2)
@@ -118,6 +120,16 @@ def _blind(candidate: Candidate, small: Any) -> BlindSpots | None:
     return blind_spots(small, candidate.model, n_models=32, width=16)
 
 
+def _placed(measured: list[CandidateProfile], small: Any, horizon: int) -> list[CandidateProfile]:
+    """The best fully connected candidate with its place on the phase diagram; others would take too long."""
+    for best in sorted(measured, key=lambda c: c.forecast.at(horizon).value):
+        place = None if best.regime is None else place_of(best.candidate.model, small)
+        if best.regime is not None and place is not None:
+            placed = replace(best, regime=replace(best.regime, place=place))
+            return [placed if c is best else c for c in measured]
+    return measured
+
+
 def _warnings(result: Sequence[CandidateProfile], pilot: int, horizon: int, task: str) -> list[str]:
     notes = []
     if pilot < 100:
@@ -129,7 +141,7 @@ def _warnings(result: Sequence[CandidateProfile], pilot: int, horizon: int, task
     if all(c.forecast.curve.error[-1] > 0.9 * c.forecast.curve.null_error for c in result):
         notes.append("no candidate beats predicting zero on the pilot: the target looks like noise to all of them")
     if best.regime is not None and best.regime.words.startswith("far"):
-        notes.append(f"{best.name}: {best.regime.words}")
+        notes.append(f"{best.name}: {best.regime.reading}")
     return notes
 
 
@@ -184,6 +196,9 @@ def profile(
     symmetries = data_symmetries(drawn.inputs, drawn.targets, drawn.labels)
     goal = target_error or min(float(c.forecast.curve.error[-1]) for c in measured) / 2
     measured = [replace(c, needed=c.forecast.samples_needed(goal)) for c in measured]
+    if deep:
+        say("lazy or feature learning")
+        measured = _placed(measured, view.small, horizon)
     return Profile(
         data=ready.name,
         task=ready.task,

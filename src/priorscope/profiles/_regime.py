@@ -5,13 +5,16 @@ from __future__ import annotations
 import time as clock
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-__all__ = ["Regime", "kernel_regime", "short_run"]
+if TYPE_CHECKING:
+    from priorscope.probes import Regime as PhaseRegime
+
+__all__ = ["Regime", "kernel_regime", "place_of", "short_run"]
 
 
 @dataclass(frozen=True)
@@ -20,7 +23,8 @@ class Regime:
 
     ``spread`` is :math:`\|\Theta_w - \Theta_\infty\|_F / \|\Theta_\infty\|_F` over seeds (about the mean of
     other draws where there is no closed form; None for a network that cannot be drawn again),
-    ``change`` is :math:`\|\Theta_t - \Theta_0\|_F / \|\Theta_0\|_F` after ``steps`` steps of gradient descent.
+    ``change`` is :math:`\|\Theta_t - \Theta_0\|_F / \|\Theta_0\|_F` after ``steps`` steps of gradient descent. ``place``, for
+    the best fully connected candidate, says whether it trains lazily or learns features, and where on the phase diagram.
     """
 
     width: int | None
@@ -28,9 +32,15 @@ class Regime:
     change: float
     steps: int
     loss_ratio: float
+    place: PhaseRegime | None = None  # lazy or feature, by a quick gradient flow at several output scales
 
     @property
     def words(self) -> str:
+        """What the numbers mean for trusting a kernel forecast, and which regime training is in where that was measured."""
+        return self.reading if self.place is None else f"{self.reading}. {self.place.words}"
+
+    @property
+    def reading(self) -> str:
         """What the numbers mean for trusting a kernel forecast."""
         far = max(self.change, self.spread or 0.0)
         if not far < float("inf"):
@@ -59,6 +69,23 @@ def kernel_regime(
     kernels = [_ntk(network, probe) for network in networks]
     spread = float(np.mean([np.linalg.norm(k - limit) for k in kernels]) / np.linalg.norm(limit))
     return short_run(networks[0], x, y, n=n, spread=spread, width=width, steps=steps)
+
+
+def place_of(model: Any, data: Any, *, width: int = 64) -> PhaseRegime | None:
+    """Lazy or feature learning at unit output scale, by seconds of gradient flow; None if that would take longer.
+
+    Only fully connected networks are quick enough; :func:`priorscope.probes.regime` takes any architecture.
+    """
+    from priorscope.inference import GradientFlow
+    from priorscope.inference._dense_form import dense_form
+    from priorscope.probes import regime
+    from priorscope.system import System
+
+    if not hasattr(model, "ensemble") or data.inputs[0].numel() > 4096:
+        return None
+    if dense_form(model.network(tuple(data.input_shape), width=2, outputs=1, seed=0)) is None:
+        return None
+    return regime(System(data, model, GradientFlow(), width=width), quick=True)
 
 
 def short_run(

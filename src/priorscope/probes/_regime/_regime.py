@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from ...inference import FittedNetworks, GradientFlow
@@ -39,7 +40,7 @@ def regime(
     ``rounds`` trains three more scales inside the interval that holds it (or beyond the ladder, a hundredfold, when none
     does), which makes the interval a quarter as wide: bisection, four ways at once. ``jamming`` is a
     :class:`~priorscope.probes.JammingPoint` or a number of weights N*; without it N* is P/2.85, that of random labels.
-    ``quick`` trains one seed on at most 48 samples with coarse steps: seconds instead of minutes.
+    ``quick`` trains one seed on at most 32 samples for at most 250 coarse steps: seconds instead of minutes.
 
     Default flow: soft hinge until all margins are met (squared loss to a hundredth for regression), ``max_turn`` 1e-3.
 
@@ -61,7 +62,7 @@ def regime(
     data = system.data
     if quick:
         seeds = 1
-        data = data if len(data.train) <= 48 else data.subset(48, seed=0)
+        data = data if len(data.train) <= 32 else data.subset(32, seed=0)
     ladder = [alpha * f for f in ((0.03, 1.0, 30.0) if quick else (0.01, 0.1, 1.0, 10.0, 100.0))]
     scales = np.unique([*(ladder if alphas is None else alphas), alpha]).astype(float)
     flow = flow or _default_flow(data, quick)
@@ -93,7 +94,7 @@ def regime(
 
 
 def _default_flow(data: Any, quick: bool) -> GradientFlow:
-    turn, steps = (1e-2, 600) if quick else (1e-3, 3000)
+    turn, steps = (2e-2, 250) if quick else (1e-3, 3000)
     if data.task == "regression":
         size = float(data.train.targets.double().square().sum(1).mean()) / 2
         return GradientFlow(loss="squared", stop=max(size, 1e-12) / 100, max_turn=turn, max_steps=steps)
@@ -113,7 +114,7 @@ def _train(
         initialisation=system.initialisation,
     )
     fitted = flow.with_alpha(np.repeat(scales, seeds).tolist()).fit(ensemble, data)
-    x = data.test.inputs[:n_probe]
+    x = (data.test if len(data.test) else data.train).inputs[:n_probe]
     states = (fitted.initial, fitted.params)
     found = {
         "kernel_change": relative_change(*(stacked_ntk(fitted, w, x) for w in states)),
@@ -128,6 +129,8 @@ def _train(
 
 def _error(fitted: FittedNetworks, data: Any) -> Tensor:
     """Part of test samples put in the wrong class, or the mean squared error, of each member."""
+    if not len(data.test):
+        return torch.full((len(fitted),), torch.nan, dtype=torch.float64)
     F = fitted.predict(data.test.inputs)
     y = data.test.targets.to(F.dtype)
     if data.task == "regression":

@@ -93,7 +93,12 @@ class Regime:
             "feature": f"trains in the feature regime: its kernel changes by {moved:.2g} times its size",
             "crossover": f"trains at the crossover: its kernel changes by about its own size ({moved:.2g})",
         }
-        said = [f"At width {self.width} and output scale {self.alpha:g} the network {parts[self.name]}."]
+        does = parts[self.name]
+        if self.fitted is not None and float(self.fitted[self.row].mean()) < 1 and moved < 1:
+            does = f"had changed its kernel by {moved:.2g} of its size when it was cut off: lazy so far, which may not last"
+        said = [f"At width {self.width} and output scale {self.alpha:g} the network {does}."]
+        if self.fitted is not None and float(self.fitted.mean()) < 1:
+            said.append("Some runs were cut off before they met the stop rule: their movement is a lower bound.")
         star = self.crossover
         if np.isfinite(star):
             side = "smaller" if star < self.alpha else "larger"
@@ -105,7 +110,7 @@ class Regime:
         else:
             lower = "smaller" if self.name == "lazy" else "larger"
             said.append(
-                f"No crossover between output scales {self.alphas[0]:.2g} and {self.alphas[-1]:.2g}; it needs a {lower} one."
+                f"No crossover seen between output scales {self.alphas[0]:.2g} and {self.alphas[-1]:.2g}; look at a {lower} one."
             )
         said.append(self._errors())
         if np.isfinite(self.distance_to_jamming):
