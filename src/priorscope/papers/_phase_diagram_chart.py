@@ -70,10 +70,15 @@ def chart(table: pd.DataFrame) -> Any:
     fits = fits.encode(x, alt.X2("right:Q"), y, alt.Y2("high:Q"), color=colour, tooltip=tips)
     jammed = base.transform_filter("datum.fit < 0.5").mark_rect(color="black")
     jammed = jammed.encode(x, alt.X2("right:Q"), y, alt.Y2("high:Q"), tooltip=tips)
-    dash = alt.StrokeDash("line:N", title=None, legend=alt.Legend(orient="bottom"))
-    drawn = alt.Chart(curves).mark_line(color="#d62728", strokeWidth=3, point={"color": "#d62728"})
-    drawn = drawn.encode(alt.X("width:Q"), alt.Y("scale:Q"), dash, alt.Order("order:Q"))
-    plane = (fits + jammed + drawn).properties(width=360, height=320, title="fits (colour) or jams (black)")
+    names, hues = ["jamming", "crossover, lazy above"], ["#ff7f0e", "#d62728"]
+    hue = alt.Color("line:N", title=None, scale=alt.Scale(domain=names, range=hues), legend=alt.Legend(orient="bottom"))
+    drawn = alt.Chart(curves).mark_line(strokeWidth=3, point={"size": 40})
+    drawn = drawn.encode(alt.X("width:Q"), alt.Y("scale:Q"), hue, alt.Order("order:Q"))
+    plane = (
+        alt.layer(fits, jammed, drawn)
+        .resolve_scale(color="independent")
+        .properties(width=360, height=320, title="fits (colour) or jams (black)")
+    )
     at = np.unique(frame["scale"])
     chosen = frame[frame["scale"].isin([at[0], at[len(at) // 2], at[-1]])]
     long = chosen.melt(["width", "scale"], ["error", "ensemble error"], var_name="of", value_name="value")
@@ -85,7 +90,9 @@ def chart(table: pd.DataFrame) -> Any:
             alt.X("width:Q", title="width h", scale=alt.Scale(type="log")),
             alt.Y("value:Q", title="test error %", scale=alt.Scale(zero=False)),
             alt.Color("scale:N", title=None),
-            alt.StrokeDash("of:N", title=None, sort=["ensemble error", "error"]),
+            alt.StrokeDash(
+                "of:N", title=None, sort=["ensemble error", "error"], legend=alt.Legend(symbolType="stroke")
+            ),
         )
     )
     return alt.hconcat(plane, cuts.properties(width=300, height=320)).resolve_scale(
