@@ -86,9 +86,9 @@ def geometry(
         "seconds": round(result.seconds, 3),
     }
     if chart is not None:
-        picture: Any = result.chart() | result.picture()
+        picture: Any = (result.chart() | result.picture()).resolve_scale(color="independent")
         if len(result.input_shape) == 3:
-            picture = picture & result.modes_picture()
+            picture = (picture & result.modes_picture()).resolve_scale(color="independent")
         try:
             picture.save(str(chart))
         except OSError as error:
@@ -98,6 +98,8 @@ def geometry(
         typer.echo(json.dumps(facts))
         return
     for key, value in facts.items():
+        if value == []:
+            continue
         if isinstance(value, list) and value and isinstance(value[0], float):
             value = "  ".join(f"{v:.3g}" for v in value)
         typer.echo(f"{key:<17} {f'{value:.4g}' if isinstance(value, float) else value}")

@@ -94,8 +94,10 @@ class AverageGeometry:
             alt.Chart(table, title=f"Spectrum of the average geometry ({self.n_models:,} models)")
             .mark_line(point=len(table) <= 100)
             .encode(
-                x=alt.X("rank:Q", title="rank k").scale(type="log"),
-                y=alt.Y("eigenvalue:Q", title="eigenvalue λₖ").scale(type="log"),
+                x=alt.X("rank:Q", title="rank k", axis=alt.Axis(grid=False, tickCount=5)).scale(type="log", nice=False),
+                y=alt.Y("eigenvalue:Q", title="eigenvalue λₖ", axis=alt.Axis(format=".0e", tickCount=5)).scale(
+                    type="log"
+                ),
                 tooltip=["rank", "eigenvalue", "share"],
             )
             .properties(width=420, height=280)
@@ -108,6 +110,7 @@ class AverageGeometry:
         matrix = self.matrix.float()
         if len(matrix) > limit:
             matrix = torch.nn.functional.interpolate(matrix[None, None], size=(limit, limit), mode="area")[0, 0]
+        top = float(matrix.abs().max())
         rows = [{"i": i, "j": j, "G": float(v)} for i, row in enumerate(matrix.tolist()) for j, v in enumerate(row)]
         return (
             alt.Chart(pd.DataFrame(rows), title="Average geometry G")
@@ -115,7 +118,9 @@ class AverageGeometry:
             .encode(
                 x=alt.X("j:O", axis=None),
                 y=alt.Y("i:O", axis=None),
-                color=alt.Color("G:Q").scale(scheme="purpleorange", domainMid=0),
+                color=alt.Color("G:Q", legend=alt.Legend(format=".1e")).scale(
+                    scheme="purpleorange", domain=[-top, top]
+                ),
             )
             .properties(width=280, height=280)
         )
