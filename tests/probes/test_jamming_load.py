@@ -8,9 +8,11 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from priorscope.data import digits
+from priorscope.data import digits, from_arrays
 from priorscope.inference import AllFitted, GradientDescent
+from priorscope.models import fcn
 from priorscope.probes import jamming_load, plain_network, random_patterns
+from priorscope.system import System
 
 
 class Capacity:
@@ -63,3 +65,12 @@ def test_a_ladder_on_one_side_says_so():
     assert load.chart().to_dict()
     with pytest.raises(ValueError, match="from 2 to the 10 patterns"):
         jamming_load(build, random_patterns(10, 3), [4, 20])
+
+
+def test_a_system_is_taken_as_it_is():
+    patterns = random_patterns(40, 3)
+    data = from_arrays(patterns.inputs.numpy(), patterns.targets.numpy()[:, 0], test_fraction=0.2)
+    inference = Capacity([20, 20])
+    load = jamming_load(System(data, fcn(1), inference, width=6), sizes=[8, 16, 24, 32], seeds=2)
+    assert 16 < load.p_star < 24
+    assert load.n_weights == 3 * 6 + 6

@@ -6,8 +6,11 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from priorscope.inference import AllFitted, GradientDescent
+from priorscope.data import from_arrays
+from priorscope.inference import AllFitted, GradientDescent, KernelRegression
+from priorscope.models import fcn
 from priorscope.probes import jamming_point, plain_network, random_patterns
+from priorscope.system import System
 
 
 class Threshold:
@@ -17,7 +20,7 @@ class Threshold:
         self.thresholds, self.trained = thresholds, []
 
     def fit(self, model, data, seed):
-        width = model[0].out_features
+        width = next(p for p in model.parameters() if p.ndim == 2).shape[0]
         self.trained.append(width)
         return SimpleNamespace(finished=torch.tensor([width >= self.thresholds[seed]]))
 
@@ -57,3 +60,20 @@ def test_random_labels_jam_below_the_bound():
     assert 0 < point.n_star < 4 * 40  # the bound of Geiger et al. (2019), eq. 13
     assert point.success[0] == 0
     assert point.success[-1] == 1
+
+
+def test_systems_and_architectures_are_taken_as_they_are():
+    data = from_arrays(
+        random_patterns(12, 3).inputs.numpy(), random_patterns(12, 3).targets.numpy()[:, 0], test_fraction=0.2
+    )
+    inference = Threshold([4, 4])
+    by_function = jamming_point(
+        lambda h, s: fcn(1).network((3,), width=h, outputs=1, seed=s), data, [2, 8], seeds=2, inference=inference
+    )
+    by_architecture = jamming_point(fcn(1), data, [2, 8], seeds=2, inference=inference)
+    system = System(data, fcn(1), inference)
+    assert jamming_point(system, widths=[2, 8], seeds=2) == by_architecture == by_function
+    with pytest.raises(ValueError, match="needs data unless it is given a System"):
+        jamming_point(build, widths=[1, 2])
+    with pytest.raises(ValueError, match="trains networks; got KernelRegression"):
+        jamming_point(System(data, fcn(1), KernelRegression()), widths=[1, 2])

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from torch import nn
 
-from ..inference import AllFitted, GradientDescent
+from ._jamming_point import parts_of
 from ._landscape import count_weights
 
 __all__ = ["JammingLoad", "jamming_load"]
@@ -82,19 +81,19 @@ class JammingLoad:
 
 
 def jamming_load(
-    build: Callable[[int], nn.Module],
-    data: Any,
-    sizes: Sequence[int],
+    model: Any,
+    data: Any = None,
+    sizes: Sequence[int] = (),
     *,
     seeds: int = 3,
     inference: Any = None,
 ) -> JammingLoad:
     r"""Find :math:`P^*(N)`, the number of patterns at which half of the seeds still reach zero loss, for one network.
 
-    ``build(seed)`` makes the network. ``data`` is anything with ``inputs`` and ``targets`` of one signed output; seed s trains on
-    the first P rows of a shuffle of its own in which the signs keep their proportion, so that larger sets contain the smaller
-    ones: Geiger et al. (2019), Fig. 9, vary P at fixed N likewise. P moves in finer steps than N can. ``inference`` as for
-    :func:`jamming_point`; the position depends on its budget.
+    ``model`` is a System, an architecture, or a function ``seed -> network``. ``data`` (the System's unless given) is anything
+    with ``inputs`` and ``targets`` of one signed output; seed s trains on the first P rows of a shuffle of its own in which the
+    signs keep their proportion, so that larger sets contain the smaller ones: Geiger et al. (2019), Fig. 9, vary P at fixed N
+    likewise. P moves in finer steps than N can. ``inference`` as for :func:`jamming_point`; the position depends on its budget.
 
     Example:
         >>> from priorscope.probes import plain_network, random_patterns
@@ -105,15 +104,13 @@ def jamming_load(
         (1.0, 0.0)
     """
     ladder = sorted(set(sizes))
+    build, data, method = parts_of(model, data, inference, "jamming_load")
     x, y = data.inputs, data.targets
     if len(ladder) < 2 or ladder[0] < 2 or ladder[-1] > len(x) or seeds < 1:
         raise ValueError(
             f"jamming_load needs two or more sizes from 2 to the {len(x)} patterns there are and one seed; got sizes "
             f"{list(sizes)}, seeds {seeds}."
         )
-    method = inference or GradientDescent(
-        optimiser="adam", learning_rate=0.01, steps=4000, loss="quadratic-hinge", stop=AllFitted()
-    )
     orders = [_shuffle(np.asarray(y).reshape(len(x), -1)[:, 0] > 0, seed) for seed in range(seeds)]
     done: dict[int, float] = {}
 
@@ -121,7 +118,7 @@ def jamming_load(
         n = ladder[index]
         if n not in done:
             parts = [SimpleNamespace(inputs=x[order[:n]], targets=y[order[:n]]) for order in orders]
-            fitted = [bool(method.fit(build(s), part, seed=s).finished.all()) for s, part in enumerate(parts)]
+            fitted = [bool(method.fit(build(None, s), part, seed=s).finished.all()) for s, part in enumerate(parts)]
             done[n] = sum(fitted) / seeds
         return done[n]
 
@@ -131,7 +128,7 @@ def jamming_load(
             middle = (low + high) // 2
             low, high = (middle, high) if success(middle) >= 0.5 else (low, middle)
     ordered = tuple(sorted(done))
-    return JammingLoad(ordered, tuple(done[n] for n in ordered), count_weights(build(0)), seeds)
+    return JammingLoad(ordered, tuple(done[n] for n in ordered), count_weights(build(None, 0)), seeds)
 
 
 def _shuffle(positive: np.ndarray, seed: int) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -82,20 +82,56 @@ class JammingPoint:
         return points + rule.encode(x="n_weights:Q")
 
 
+def default_training() -> GradientDescent:
+    """Adam at rate 0.01 on the quadratic hinge, until every margin is met or 4000 steps."""
+    return GradientDescent(optimiser="adam", learning_rate=0.01, steps=4000, loss="quadratic-hinge", stop=AllFitted())
+
+
+def parts_of(
+    model: Any, data: Any, inference: Any, probe: str
+) -> tuple[Callable[[int | None, int], nn.Module], Any, Any]:
+    """How networks of a width are made, data and training, of a system, an architecture, or a function (width, seed)."""
+    is_system = all(hasattr(model, name) for name in ("data", "model", "inference"))
+    data = model.data if data is None and is_system else data
+    if data is None:
+        raise ValueError(f"{probe} needs data unless it is given a System; pass something with inputs and targets.")
+    shape = tuple(data.inputs.shape[1:])
+
+    def build(width: int | None, seed: int) -> nn.Module:
+        if is_system:
+            one = (
+                replace(model, data=data, members=1)
+                if width is None
+                else replace(model, data=data, members=1, width=width)
+            )
+            network: nn.Module = one.network(seed)
+        elif hasattr(model, "network"):
+            options = {} if width is None else {"width": width}
+            network = model.network(shape, outputs=1, seed=seed, **options)
+        else:
+            network = model(seed) if width is None else model(width, seed)
+        return network
+
+    method = inference or (model.inference if is_system else default_training())
+    if getattr(method, "needs", "network") != "network":
+        raise ValueError(f"{probe} trains networks; got {type(method).__name__}. Pass inference=GradientDescent(...).")
+    return build, data, method
+
+
 def jamming_point(
-    build: Callable[[int, int], nn.Module],
-    data: Any,
-    widths: Sequence[int],
+    model: Any,
+    data: Any = None,
+    widths: Sequence[int] = (),
     *,
     seeds: int = 3,
     inference: Any = None,
 ) -> JammingPoint:
     r"""Find :math:`N^*`, where half of the seeds reach zero loss, by bisection over a ladder of widths.
 
-    ``build(width, seed)`` makes a network; ``inference`` trains it and says ``finished`` (default: Adam at rate 0.01 on
-    the quadratic hinge, until every margin is met or 4000 steps); the position depends on that budget. Both ends of the
-    ladder and the widths around the transition are trained. Geiger et al. (2019) walk down the ladder with one seed; here
-    several seeds give a success curve.
+    ``model`` is a System (whose data and inference are used unless given), an architecture, or a function ``(width, seed) ->
+    network``; ``inference`` trains it and says ``finished`` (default: Adam at rate 0.01 on the quadratic hinge, until every
+    margin is met or 4000 steps); the position depends on that budget. Both ends of the ladder and the widths around the
+    transition are trained. Geiger et al. (2019) walk down the ladder with one seed; here several seeds give a success curve.
 
     Example:
         >>> from priorscope.probes import plain_network, random_patterns
@@ -110,9 +146,7 @@ def jamming_point(
         raise ValueError(
             f"jamming_point needs at least two positive widths and one seed; got widths {list(widths)}, seeds {seeds}."
         )
-    method = inference or GradientDescent(
-        optimiser="adam", learning_rate=0.01, steps=4000, loss="quadratic-hinge", stop=AllFitted()
-    )
+    build, data, method = parts_of(model, data, inference, "jamming_point")
     x, _ = check_data(data)
     done: dict[int, tuple[int, float]] = {}
 
