@@ -16,6 +16,7 @@ import time
 
 import numpy as np
 import torch
+from _results import row, write
 from torch.nn.utils import parameters_to_vector
 
 from priorscope.inference import GradientFlow, QuadraticHinge
@@ -120,7 +121,7 @@ def matrix_free(width: int) -> dict[str, float]:
 
 
 def main() -> None:
-    """Print one JSON line a measurement."""
+    """Print one JSON line a measurement; with ``--json`` leave the rows of the performance page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer scales, one width, a small Hessian")
     parser.add_argument("--part", choices=["matrix-free", "hessian", "16", "50", "150"], help="one measurement only")
@@ -128,16 +129,41 @@ def main() -> None:
     parser.add_argument(
         "--turn", type=float, default=1e-3, help="the flow's max_turn; ten times it takes a third of the steps"
     )
+    parser.add_argument("--json", help="file for the rows of the performance page")
     options = parser.parse_args()
-    quick, only = options.quick, options.part
+    quick, only, rows = options.quick, options.part, []
     if only in (None, "matrix-free"):
-        print(json.dumps({"matrix-free": matrix_free(223)}), flush=True)
+        found = matrix_free(223)
+        print(json.dumps({"matrix-free": found}), flush=True)
+        case = f"memory with matrix-free Hessian products, {found['parameters']:,} parameters"
+        rows.append(
+            row(case, found["peak_gb"], unit="GB", note=f"{found['product_s']:.2g} s a product; aim below 2 GB")
+        )
     if only in (None, "hessian"):
-        print(json.dumps({"hessian": hessian(8 if quick else 15)}), flush=True)
+        found = hessian(8 if quick else 15)
+        print(json.dumps({"hessian": found}), flush=True)
+        case = f"Hessian in its two parts, {found['parameters']} parameters, {found['patterns']} patterns"
+        peer = min(found["autograd_s"], found["torch_func_s"])
+        note = f"the peer gives their sum only; apart {found['largest_difference']:.0e}; aim 10×"
+        rows.append(row(case, found["split_s"], peer, "torch, autograd's or func's, the faster", note=note))
+    total = {"together_s": 0.0, "one_by_one_s": 0.0, "traced_s": 0.0}
     for width in (16,) if quick and only is None else (16, 50, 150):
         if only in (None, str(width)):
             sizes = (5, 4, 4, 1) if quick else (27, options.seeds, 9, 2)
-            print(json.dumps({"flow": flows(width, options.turn, *sizes)}), flush=True)
+            found = flows(width, options.turn, *sizes)
+            print(json.dumps({"flow": found}), flush=True)
+            total = {name: value + found[name] for name, value in total.items()}
+            rows += _flow_rows(f"gradient flow, L = 2, h = {width}, {found['members']} members", found)
+    if total["together_s"]:
+        print(json.dumps({"sweep": total | {"speedup": total["one_by_one_s"] / total["together_s"]}}))
+        rows += _flow_rows("gradient flow, the whole sweep", total)
+    if options.json:
+        write(options.json, "regimes", rows)
+
+
+def _flow_rows(case: str, found: dict[str, float]) -> list[dict[str, object]]:
+    peers = {"one_by_one_s": "the same passes, one by one", "traced_s": "plain modules, one by one"}
+    return [row(case, found["together_s"], found[key], name, note="aim 5×") for key, name in peers.items()]
 
 
 if __name__ == "__main__":

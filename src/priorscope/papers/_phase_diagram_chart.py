@@ -87,11 +87,14 @@ def chart(table: pd.DataFrame) -> Any:
         alt.Chart(long)
         .mark_line(point=True)
         .encode(
-            alt.X("width:Q", title="width h", scale=alt.Scale(type="log")),
+            alt.X("width:Q", title="width h", scale=alt.Scale(type="log", nice=False)),
             alt.Y("value:Q", title="test error %", scale=alt.Scale(zero=False)),
             alt.Color("scale:N", title=None),
             alt.StrokeDash(
-                "of:N", title=None, sort=["ensemble error", "error"], legend=alt.Legend(symbolType="stroke")
+                "of:N",
+                title=None,
+                sort=["ensemble error", "error"],
+                legend=alt.Legend(symbolType="stroke", symbolStrokeColor="black"),
             ),
         )
     )
