@@ -12,6 +12,8 @@ __all__ = ["index_page", "paper_page", "progress"]
 
 _ROWS = 500  # rows shown at once; a filter reaches the others
 
+_BACK = '<p><a href="../">All papers</a></p>'
+
 _LIVE = """
 const refresh = async () => {
   try {
@@ -55,19 +57,40 @@ def progress(runs: Any) -> list[dict[str, Any]]:
     return rows
 
 
+def _title(name: str) -> str:
+    paper = _paper(name)
+    return "" if paper is None else str(paper.title)
+
+
+def _recorded() -> dict[str, str]:
+    """For each paper of the ledger: how many claims have which verdict, in words."""
+    from priorscope.lab import read_ledger
+    from priorscope.report import claims_summary
+
+    by_paper: dict[str, list[dict[str, Any]]] = {}
+    for record in read_ledger().values():
+        if record.paper is not None:
+            by_paper.setdefault(record.paper, []).append(record.as_json())
+    return {name: claims_summary(rows).partition(": ")[2] for name, rows in by_paper.items()}
+
+
 def index_page(runs: Any) -> str:
     """All papers with the state of their sweeps, kept fresh every two seconds."""
+    recorded = _recorded()
     rows = "".join(
         f'<tr><td class=number><a href="paper/{quote(row["paper"], safe="")}">{escape(row["paper"])}</a></td>'
-        f'<td id="runs-{escape(row["paper"])}">{escape(row["text"])}</td></tr>'
+        f"<td>{escape(_title(row['paper']))}</td>"
+        f'<td id="runs-{escape(row["paper"])}">{escape(row["text"])}</td>'
+        f"<td>{escape(recorded.get(row['paper'], ''))}</td></tr>"
         for row in progress(runs)
     )
     html = (
-        '<div class="scroll"><table><thead><tr><th scope="col">paper</th><th scope="col">stored runs</th></tr></thead>'
+        '<div class="scroll" tabindex="0" role="region" aria-label="Papers"><table><thead><tr><th scope="col">paper</th>'
+        '<th scope="col">what it shows</th><th scope="col">stored runs</th><th scope="col">recorded verdicts</th></tr></thead>'
         f"<tbody>{rows}</tbody></table></div>"
     )
     return page(
-        "Runs",
+        "Papers and runs",
         subtitle="Read-only view of the store; counts follow sweeps in progress.",
         sections=[Section("papers", "Papers", (), (html,))],
         live=_LIVE,
@@ -88,6 +111,7 @@ def _claims(paper: Any, runs: Any) -> str:
                 "measured": measured_text(row),
                 "expected": expected_text(row),
                 "claim": row["says"],
+                "note": row.get("note") or "",
                 "scale": row.get("scale") or "",
                 "command": row.get("command") or "",
             }
@@ -115,7 +139,7 @@ def paper_page(runs: Any, name: str, query: str = "") -> str:
         if scale is not None and paper.chart is not None:
             chart = paper.chart(runs.table(paper, scale))
             figures.append(Figure("result", chart, f"Chart of {paper.title} at scale {scale}.", f"Scale {scale}."))
-        sections.append(Section("claims", "Claims", (paper.source,), (_claims(paper, runs),), figures))
+        sections.append(Section("claims", "Claims", (paper.source,), (_BACK, _claims(paper, runs)), figures))
     rows = runs.table(name).to_dict("records")
     kept = [r for r in rows if not query or any(query.lower() in str(v).lower() for v in r.values())]
     form = (
