@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
+from math import ceil, prod
 from typing import TYPE_CHECKING, Any
 
 import psutil
@@ -22,7 +22,8 @@ FUSED_SECONDS = 4e-9
 CHAIN_SECONDS = 1e-9  # circular 3x3 filters with rectifiers
 REFERENCE_SECONDS = 2e-7
 LONG_SECONDS = 5.0  # work above this is cut into pieces and shows a progress bar
-PIECES = 12  # along each side, for long work, files and executors
+PIECES = 12  # blocks along each side at most, for long work, files and executors
+PIECE_SECONDS = 0.2  # what a block should take at least, so that writing and waiting do not count
 REFERENCE_COPIES = 6  # arrays of one covariance's size alive at once in the reference
 
 
@@ -131,7 +132,8 @@ def estimate(
     size = block or block_size(arch, shape, fused, max((available - held) // 2, 1), most)
     seconds = pairs * seconds_per_pair(arch, shape, fused) / torch.get_num_threads()
     if block is None and (on_disk or spread or seconds > LONG_SECONDS):
-        size = min(size, -(-most // PIECES))
+        pieces = min(PIECES, max(4 if spread else 1, ceil((2 * seconds / PIECE_SECONDS) ** 0.5)))
+        size = min(size, -(-most // pieces))
     rows, cols = min(size, n1), min(size, columns)
     if fused is not None:
         per_input = 8 * (4 * fused.n_variances + 4 * prod(fused.frame) * shape[0])
