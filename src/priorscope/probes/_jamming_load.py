@@ -96,6 +96,7 @@ def jamming_load(
     likewise. P moves in finer steps than N can. ``inference`` as for :func:`jamming_point`; the position depends on its budget.
 
     Example:
+        >>> from priorscope.inference import AllFitted, GradientDescent
         >>> from priorscope.probes import plain_network, random_patterns
         >>> quick = GradientDescent(optimiser="adam", learning_rate=0.02, steps=200, loss="quadratic-hinge", stop=AllFitted())
         >>> patterns = random_patterns(60, 3)
