@@ -40,6 +40,8 @@ def forecast(
         raise ValueError(f"--out must end in {', '.join(_ENDINGS)}; got {out.name!r}.")
     if arch not in _ARCHITECTURES:
         raise ValueError(f"--arch must be one of {', '.join(_ARCHITECTURES)}; got {arch!r}.")
+    if ridge < 0 or (time is not None and time <= 0):
+        raise ValueError(f"--ridge must be at least 0 and --time above 0; got {ridge} and {time}.")
     if to < 2 or (error is not None and not error > 0):
         raise ValueError(f"--to must be at least 2 and --error above 0; got {to} and {error}.")
     from rich.console import Console
@@ -75,7 +77,11 @@ def forecast(
         from priorscope.report import rich_table
 
         screen = Console()
-        screen.print(rich_table(result.table(), title=f"Forecast of {arch} on {ready.data.name}, pilot {ready.pilot}"))
+        shown = result.table().rename(columns={"spectral theory": "spectral", "misclassified": "wrong"})
+        shown = shown.map(
+            lambda value: f"{value:.3g}" if isinstance(value, float) else value
+        )  # as narrow as a terminal
+        screen.print(rich_table(shown, title=f"Forecast of {arch} on {ready.data.name}, pilot {ready.pilot}"))
         if needed is not None and needed.reached:
             screen.print(f"error {error:g} at about {needed.value:.0f} samples [{needed.low:.0f}, {needed.high:.0f}]")
         elif needed is not None:

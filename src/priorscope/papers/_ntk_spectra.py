@@ -130,7 +130,7 @@ def chart(table: pd.DataFrame) -> Any:
                     "high": column.max(),
                 }
             )
-    log = alt.Scale(type="log")
+    log = alt.Scale(type="log", nice=False)
     base = alt.Chart(pd.DataFrame(rows)).encode(alt.X("rank:Q", scale=log, title="rank k"), alt.Color("network:N"))
     band = base.mark_area(opacity=0.2).encode(alt.Y("low:Q", scale=log, title="eigenvalue λ_k / λ_1"), y2="high:Q")
     line = base.mark_line().encode(alt.Y("mean:Q", scale=log))

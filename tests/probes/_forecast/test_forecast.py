@@ -144,6 +144,9 @@ def test_messages_about_sizes() -> None:
         ps.forecast(data, np.eye(20), 40, pilot=5)
     with pytest.raises(ValueError, match="times the pilot"):
         ps.forecast(data, np.eye(20) + 0.1, 10**9)
+    for wrong in ({"ridge": -1.0}, {"time": 0.0}):
+        with pytest.raises(ValueError, match="ridge >= 0 and time > 0"):
+            ps.forecast(data, np.eye(20) + 0.1, 40, **wrong)
     constant = SimpleNamespace(train=range(20), targets=torch.ones(20, 1), inputs=torch.zeros(20, 1), task="regression")
     with pytest.raises(ValueError, match="constant"):
         ps.forecast(constant, np.eye(20), 40)

@@ -86,6 +86,8 @@ def forecast_gram(
             f"forecast needs 2 <= n <= {_REACH:.0f} times the pilot ({size} samples) and 0 < level < 1; got n = {at}, "
             f"level = {level}."
         )
+    if ridge < 0 or (time is not None and time <= 0):
+        raise ValueError(f"forecast needs ridge >= 0 and time > 0 (None: trained to the end); got {ridge} and {time}.")
     curve = measure(gram, pilot, ridge=ridge, time=time, orderings=orderings, seed=seed)
     sizes = curve.sizes.astype(float)
     y, draws = np.log(curve.error), np.log(curve.draws)
