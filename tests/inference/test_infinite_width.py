@@ -1,8 +1,7 @@
 """Theory of the trained infinite ensemble against many trained finite networks.
 
 Networks of finite width have a bias of order 1/width, so means and covariances are measured at several widths and
-extrapolated to 1/width = 0 by a straight line; the intercept must meet the law within its standard errors. A slow test fits
-the power with which the bias vanishes.
+extrapolated to 1/width = 0 by a straight line; the intercept must meet the law within its standard errors.
 """
 
 from types import SimpleNamespace
@@ -88,29 +87,3 @@ def test_the_comparison_can_fail(trained):
     for other in others:
         assert max(deviations(trained, 32, *other)[:2]) > 6
     assert deviations(trained, 32, torch.zeros(6, dtype=torch.float64), ARCH.kernel(Z.double()).nngp)[1] > 6
-
-
-@pytest.mark.slow
-def test_the_bias_vanishes_like_one_over_the_width():
-    """The power p of bias = b / width^p, from the mean's chi-square over widths: 1 within four deviations, not 1/2 or 2."""
-    widths, members, steps = (16, 32, 64, 128), 8 * 1024, 32
-    mean, covariance = law(steps)
-    biases = []
-    for width in widths:
-        parts = [train(width, range(s, s + 1024))[steps] for s in range(10**7 * width, 10**7 * width + members, 1024)]
-        biases.append(torch.cat(parts).mean(0) - mean)
-    off = torch.linalg.solve_triangular(
-        torch.linalg.cholesky(covariance / members), torch.stack(biases).mT, upper=False
-    )
-
-    def chi2(power):  # off: (inputs, widths), of unit variance
-        shape = torch.tensor([float(w) ** -power for w in widths], dtype=torch.float64)
-        b = off @ shape / shape.square().sum()
-        return float((off - b[:, None] * shape).square().sum())
-
-    powers = [0.2 + 0.01 * i for i in range(250)]
-    best = min(powers, key=chi2)
-    assert off.square().sum() > 100  # there is a bias to speak of: 24 without
-    assert chi2(best) < 40.8  # 99.9 % of chi-square with 24 - 7 degrees of freedom
-    assert chi2(1.0) - chi2(best) < 16
-    assert min(chi2(0.5), chi2(2.0)) - chi2(best) > 16
