@@ -190,4 +190,7 @@ def all_charts(result: Profile) -> dict[str, Any]:
         charts["geometry"] = geometry(result)
     if any(c.regime is not None for c in result.candidates):
         charts["regime"] = regime(result)
+    for place in (c.regime.place for c in result.candidates if c.regime is not None):
+        if place is not None:
+            charts["phase"] = place.phase_chart()
     return charts

@@ -120,13 +120,17 @@ def _regimes(result: Profile, charts: dict[str, Any]) -> Section | None:
             "spread of the finite kernel": "" if c.regime.spread is None else f"{c.regime.spread:.2g}",
             "change of the kernel in training": f"{c.regime.change:.2g}",
             "steps, loss left": f"{c.regime.steps}, {c.regime.loss_ratio:.0%}",
-            "reading": c.regime.words,
+            "reading": c.regime.reading,
         }
         for c in result.candidates
         if c.regime is not None
     ]
     if not rows:
         return None
+    placed = [
+        (c.name, c.regime.place) for c in result.candidates if c.regime is not None and c.regime.place is not None
+    ]
+    texts = tuple(f"{name}, by a quick gradient flow: {place.words}" for name, place in placed)
     text = (
         "A forecast by a kernel speaks for a network as far as the network stays near it. Spread: how far the kernel of a "
         "finite network lies from its limit (or from that of other draws of your network). Change: how far a short training "
@@ -135,10 +139,12 @@ def _regimes(result: Profile, charts: dict[str, Any]) -> Section | None:
     alt = "Spread and change of the tangent kernel of each model; " + "; ".join(
         f"{row['model']}: {row['reading']}" for row in rows[:3]
     )
-    figure = Figure("regime", charts["regime"], alt, "Distance from the kernel, log axis; rules at 0.15 and 0.5.")
-    return Section(
-        "regime", "Kernel or features", (text,), (table(rows, caption="Relative Frobenius norms"),), (figure,)
-    )
+    figures = [Figure("regime", charts["regime"], alt, "Distance from the kernel, log axis; rules at 0.15 and 0.5.")]
+    if placed:
+        caption = f"Phase diagram of training with the place of {placed[0][0]}; the crossover is its own."
+        figures.append(Figure("phase", charts["phase"], texts[0], caption))
+    tables = (table(rows, caption="Relative Frobenius norms"),)
+    return Section("regime", "Kernel or features", (text, *texts), tables, tuple(figures))
 
 
 def _blind(result: Profile, charts: dict[str, Any]) -> Section | None:

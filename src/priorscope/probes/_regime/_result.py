@@ -152,6 +152,12 @@ class Regime:
         columns |= {n: np.asarray(getattr(self, n)).ravel() for n in names if getattr(self, n) is not None}
         return pd.DataFrame(columns)
 
+    def phase_chart(self) -> Any:
+        """The plane of width and output scale with this network's point on it."""
+        from ._chart import phase_chart
+
+        return phase_chart(self)
+
     def chart(self) -> Any:
         """Left: how far kernel, weights and activations move at each output scale. Right: the point on the phase diagram."""
         from ._chart import movement_chart, phase_chart
