@@ -114,5 +114,6 @@ def profile(
             from priorscope.report import save_chart
 
             for name, chart in result.charts().items():
-                save_chart(chart.properties(width=640), out / f"{name}.{static}")
+                wide = getattr(chart, "width", None) == "container"  # a file has no window to fill
+                save_chart(chart.properties(width=640) if wide else chart, out / f"{name}.{static}")
         console.print(f"wrote {out / 'index.html'}", highlight=False, markup=False)
