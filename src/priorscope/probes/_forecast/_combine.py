@@ -25,7 +25,7 @@ _WEIGHTS = {
     "spectral theory": 0.1,
     "kernel PCA": 0.0,
 }  # on development tasks, docs/papers/forecast.md
-_TRAINING = 1.2  # the bootstrap resamples tested samples only; so much wider, nine in ten development intervals cover
+_TRAINING = 1.2  # the bootstrap resamples tested samples only; by hand: 83 to 100 % of development intervals cover
 _DISAGREE = 1.5  # ratio between estimators at the largest n that is worth a warning
 
 
