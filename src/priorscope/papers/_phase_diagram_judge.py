@@ -56,7 +56,7 @@ def jamming_depends_on_scale(table: pd.DataFrame) -> Verdict:
     if (value[at >= LAZY] <= widths[0]).all():
         return Verdict("not shown", note=f"the smallest width fits already in the lazy regime; {note}")
     rng = np.random.default_rng(0)
-    draws = np.array([ratio(stars(rng.integers(seeds, size=seeds))) for _ in range(DRAWS)])
+    draws = np.array([ratio(stars(np.asarray(rng.integers(seeds, size=seeds)))) for _ in range(DRAWS)])
     low, high = np.nanquantile(draws, [0.025, 0.975])
     found = ratio(value)
     verdict = "fails" if found <= 1 else "holds" if low > 1 else "not shown"
