@@ -110,7 +110,9 @@ def test_mistakes_are_named(toy):
 
 def start(store, n, nap, jobs, log):
     command = [sys.executable, CHILD, str(store), str(n), str(nap), str(jobs), str(log)]
+    heed = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
     child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    signal.signal(signal.SIGINT, heed)
     assert child.stdout.readline() == "start\n"
     return child
 
