@@ -31,6 +31,8 @@ def test_circles_judge():
     assert judge(table((0.99, 0.52, 0.5))).verdict == "holds"
     assert judge(table((0.99, 0.8, 0.7))).verdict == "holds with changes"
     assert judge(table((0.9, 0.9, 0.9))).verdict == "fails"
+    other = table((0.95, 0.96, 0.96)).query("model == 'resnet'").assign(model="residual")  # two networks that disagree
+    assert judge(pd.concat([table((0.99, 0.8, 0.7)), other])).verdict == "not shown"
 
 
 def test_directions_judge_needs_the_ordering_too():
