@@ -28,7 +28,8 @@ def test_translation_invariant_labels_want_pooling(small_profile: Profile) -> No
     assert fcn.blind is not None
     assert fcn.regime is not None
     assert 0 < fcn.regime.change < 1
-    assert all(c.seconds > 0 and c.megabytes > 0 for c in small_profile.candidates)
+    assert all(c.seconds > 0 for c in small_profile.candidates)
+    assert all(c.megabytes >= 0 for c in small_profile.candidates)  # 0 where the process had held as much before
 
 
 def test_json_is_strict_and_whole(small_profile: Profile) -> None:
