@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import torch
 
-from priorscope.lab import Claim, Paper
-from priorscope.papers._announced_regimes import REGIMES, UNDER
+from priorscope.lab import Paper
+from priorscope.papers._announced_regimes import UNDER, claims_of
 from priorscope.papers._double_descent_claims import JUDGES, star_of
 from priorscope.papers._jamming_images import counts, parity
 from priorscope.papers._jamming_training import train_hinge
@@ -122,11 +122,6 @@ def chart(table: pd.DataFrame) -> Any:
     return alt.hconcat(left.properties(width=340), right.properties(width=280))
 
 
-def _claims() -> tuple[Claim, ...]:
-    lines = {id_: (source, says, expected) for id_, source, says, expected in REGIMES}
-    return tuple(Claim(id_, *lines[id_], tolerance, judge) for id_, (tolerance, judge) in JUDGES.items())
-
-
 PAPER = Paper(
     name="double-descent",
     title="The test error peaks at the jamming point",
@@ -134,6 +129,6 @@ PAPER = Paper(
     version=1,
     grid=grid,
     run=run,
-    claims=_claims(),
+    claims=claims_of(JUDGES),
     chart=chart,
 )

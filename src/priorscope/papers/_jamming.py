@@ -9,8 +9,8 @@ import pandas as pd
 from torch import nn
 
 from priorscope.inference import QuadraticHinge
-from priorscope.lab import Claim, Paper
-from priorscope.papers._announced_regimes import REGIMES
+from priorscope.lab import Paper
+from priorscope.papers._announced_regimes import claims_of
 from priorscope.papers._jamming_claims import JUDGES
 from priorscope.papers._jamming_training import MARGIN, train_hinge
 from priorscope.probes import Landscape, count_cusps, effective_parameters, landscape, plain_network, random_patterns
@@ -174,16 +174,6 @@ def chart(table: pd.DataFrame) -> Any:
     return alt.hconcat(left.properties(width=300), right.properties(width=300))
 
 
-def _claims() -> tuple[Claim, ...]:
-    lines = {id_: (source, says, expected) for id_, source, says, expected in REGIMES}
-    return tuple(
-        Claim(
-            id=id_, source=lines[id_][0], says=lines[id_][1], expected=lines[id_][2], tolerance=tolerance, judge=judge
-        )
-        for id_, (tolerance, judge) in JUDGES.items()
-    )
-
-
 PAPER = Paper(
     name="jamming",
     title="Random data jam a deep network like ellipses jam a box",
@@ -191,6 +181,6 @@ PAPER = Paper(
     version=1,
     grid=grid,
     run=run,
-    claims=_claims(),
+    claims=claims_of(JUDGES),
     chart=chart,
 )

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from priorscope.lab import Claim, Paper
-from priorscope.papers._announced_regimes import LAZY, REGIMES
+from priorscope.lab import Paper
+from priorscope.papers._announced_regimes import LAZY, claims_of
 from priorscope.papers._lazy_feature_claims import JUDGES
 from priorscope.papers._lazy_feature_runs import run
 
@@ -96,16 +96,6 @@ def chart(table: pd.DataFrame) -> Any:
     return alt.hconcat(*panels)
 
 
-def _claims() -> tuple[Claim, ...]:
-    lines = {id_: (source, says, expected) for id_, source, says, expected in REGIMES}
-    return tuple(
-        Claim(
-            id=id_, source=lines[id_][0], says=lines[id_][1], expected=lines[id_][2], tolerance=tolerance, judge=judge
-        )
-        for id_, (tolerance, judge) in JUDGES.items()
-    )
-
-
 PAPER = Paper(
     name="lazy-feature",
     title="One output scale decides between a frozen kernel and learnt features",
@@ -113,6 +103,6 @@ PAPER = Paper(
     version=1,
     grid=grid,
     run=run,
-    claims=_claims(),
+    claims=claims_of(JUDGES),
     chart=chart,
 )

@@ -11,9 +11,9 @@ import torch
 
 from priorscope.data import cifar10, digits, fashion_mnist, mnist
 from priorscope.inference import GradientFlow
-from priorscope.lab import Claim, Paper, Verdict
+from priorscope.lab import Paper, Verdict
 from priorscope.models import gap
-from priorscope.papers._announced_regimes import LAZY, REGIMES
+from priorscope.papers._announced_regimes import LAZY, claims_of
 from priorscope.papers._lazy_networks import DenseStack
 from priorscope.statistics import bootstrap_interval
 
@@ -160,7 +160,6 @@ def chart(table: pd.DataFrame) -> Any:
     return both.facet(alt.Facet("net:N", title=None), columns=4).resolve_scale(y="independent")
 
 
-_LINE = next(line for line in REGIMES if line[0] == "L.12")
 PAPER = Paper(
     name="lazy-feature-data",
     title="Dense networks are better lazy, convolutional ones with features",
@@ -168,6 +167,6 @@ PAPER = Paper(
     version=1,
     grid=grid,
     run=run,
-    claims=(Claim(*_LINE, "intervals of all four differences above zero, nine networks in ten fitted", _judge),),
+    claims=claims_of({"L.12": ("intervals of all four differences above zero, nine networks in ten fitted", _judge)}),
     chart=chart,
 )

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from priorscope.lab import Claim, Paper
-from priorscope.papers._announced_regimes import DIAGRAM, REGIMES
+from priorscope.lab import Paper
+from priorscope.papers._announced_regimes import DIAGRAM, claims_of
 from priorscope.papers._phase_diagram_chart import chart
 from priorscope.papers._phase_diagram_judge import jamming_depends_on_scale
 
@@ -92,16 +92,6 @@ def run(point: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _claims() -> tuple[Claim, ...]:
-    source, says, expected = next(line[1:] for line in REGIMES if line[0] == "L.15")
-    tolerance = "interval of h*(lazy)/h*(feature) above one"
-    return (
-        Claim(
-            id="L.15", source=source, says=says, expected=expected, tolerance=tolerance, judge=jamming_depends_on_scale
-        ),
-    )
-
-
 PAPER = Paper(
     name="phase-diagram",
     title="Width and output scale decide together whether a network fits, and how it learns",
@@ -109,6 +99,6 @@ PAPER = Paper(
     version=1,
     grid=grid,
     run=run,
-    claims=_claims(),
+    claims=claims_of({"L.15": ("interval of h*(lazy)/h*(feature) above one", jamming_depends_on_scale)}),
     chart=chart,
 )
