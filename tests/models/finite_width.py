@@ -19,6 +19,7 @@ OUTPUTS = 4  # outputs in units of the width, over which f f' is averaged
 def empirical_kernels(arch: Architecture, x: Tensor, width: int, seeds: range) -> tuple[Tensor, Tensor]:
     """NNGP (mean of f f' over many outputs) and NTK (one output) of each seed: two tensors (seeds, n, n)."""
     shape = tuple(x.shape[1:])
+    torch.manual_seed(width)  # masks of dropout come from the global generator
     many = arch.ensemble(shape, width, OUTPUTS * width, seeds, dtype=x.dtype)
     with torch.no_grad():
         f = many(x)  # (seeds, n, width)
