@@ -56,8 +56,9 @@ def test_profile_prints_a_table_and_a_verdict(capsys: pytest.CaptureFixture[str]
     words = ["profile", "digits", "--pilot", "40", "--only-models", "--model", "priorscope.models:fcn"]
     code, text, _ = _run(words, capsys)
     assert code == 0
-    assert "fits this data best" in text
+    assert "fcn is the only candidate" in text
     assert "take care" in text
+    assert max(len(line) for line in text.splitlines()) <= 80
 
 
 def test_forecast_prints_json_and_writes_files(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -172,7 +173,7 @@ def test_a_full_disk_and_an_interrupt_end_with_a_code(
     code, text, err = _run(words, capsys)
     assert code == 2
     assert "No space left on device" in err
-    assert "fits this data best" in text  # what was found is on the screen all the same
+    assert "fcn is the only candidate" in text  # what was found is on the screen all the same
 
     def stop(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt

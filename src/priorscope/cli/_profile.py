@@ -29,26 +29,29 @@ def _check_out(out: Path | None, static: str | None) -> None:
         out.mkdir(parents=True, exist_ok=True)
 
 
-def _screen_rows(result: Profile) -> list[dict[str, Any]]:
-    """The profile's table as a terminal of 80 columns can show it: intervals beside their value, three digits."""
+def _screen_table(result: Profile) -> Any:
+    """The profile's table as a terminal of 80 columns can show it; a star where there are warnings."""
+    from rich import box
+
+    from priorscope.profiles._phrases import count, span, value
+    from priorscope.report import rich_table
+
     rows = []
-    for row, candidate in zip(result.table().to_dict("records"), result.candidates, strict=True):
-        ahead = candidate.forecast.at(result.horizon)
-        measured, needed = (
-            next(v for k, v in row.items() if str(k).startswith(start)) for start in ("error at", "samples")
-        )
-        line = {
-            "rank": row["rank"],
-            "model": row["model"],
-            f"error, n={int(candidate.forecast.curve.sizes[-1])}": f"{measured:.3g}",
-            f"forecast, n={result.horizon}": f"{ahead.value:.3g} [{ahead.low:.3g}, {ahead.high:.3g}]",
+    for candidate in result.candidates:
+        curve, ahead = candidate.forecast.curve, candidate.forecast.at(result.horizon)
+        row = {
+            "model": candidate.name,
+            f"error\nn={curve.sizes[-1]}": value(float(curve.error[-1])),
+            f"forecast (90 %)\nn={result.horizon}": f"{value(ahead.value)} ({span(ahead)})",
         }
-        if "misclassified" in row:
-            line["wrong"] = f"{row['misclassified']:.1%}"
-        line[f"n to {result.target_error:.2g}"] = "" if needed is None or needed != needed else f"{needed:.0f}"
-        line["verdict"] = row["verdict"]
-        rows.append(line)
-    return rows
+        if result.task == "classification":
+            row["wrong\n "] = f"{100 * candidate.forecast.misclassification(result.horizon).value:.1f} %"
+        row[f"samples\nto {value(result.target_error)}"] = count(candidate.needed.value) if candidate.learns else "–"
+        row["verdict"] = candidate.verdict + ("*" if candidate.forecast.warnings else "")
+        rows.append(row)
+    made = rich_table(rows, title=f"Profile of {result.data}: {result.task}, pilot of {result.pilot}")
+    made.box, made.pad_edge, made.padding = box.SIMPLE_HEAD, False, (0, 1, 0, 0)
+    return made
 
 
 def profile(
@@ -98,14 +101,12 @@ def profile(
     if json:
         print(result.to_json())
     else:
-        from priorscope.report import rich_table
-
         screen = Console()
-        screen.print(rich_table(_screen_rows(result), title=f"Profile of {result.data}: pilot {result.pilot}"))
+        screen.print(_screen_table(result))
         for line in result.verdict():
             screen.print(line, markup=False, highlight=False)
         for line in result.warnings:
-            screen.print(f"take care: {line}", markup=False, highlight=False, style="yellow")
+            screen.print(f"* take care: {line}", markup=False, highlight=False, style="yellow")
         screen.print(f"{result.seconds:.0f} s, {result.cpu_seconds:.0f} s of processor time", style="dim")
     if out is not None:
         result.to_html(out / "index.html")

@@ -16,7 +16,7 @@ _OTHERS = {
 }  # nonlinearities tried where ReLU does best, and what is new in them
 
 _WORDS = {
-    "fcn": "no symmetry beyond rotations of input space; sees no pixel as next to another",
+    "fcn": "treats all directions of the input alike: no position is next to another",
     "vec": "local patches, position kept (LCN has the same kernel at infinite width)",
     "lap": "local patches, position blurred by pooling windows",
     "gap": "local patches anywhere: the sum over positions forgets where",

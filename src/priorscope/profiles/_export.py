@@ -79,6 +79,7 @@ def as_dict(result: Profile) -> dict[str, Any]:
         "pilot": result.pilot,
         "horizon": result.horizon,
         "target_error": result.target_error,
+        "predicting_the_mean": {"error": result.baseline.squared, "misclassified": result.baseline.wrong},
         "verdict": result.verdict(),
         "warnings": list(result.warnings),
         "notes": list(result.notes),

@@ -7,7 +7,9 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from priorscope.report._claims import claims_behind
-from priorscope.report._page import Figure, Section, folded, page, table
+from priorscope.report._page import Figure, Section, page, table
+
+from ._phrases import samples, share, span, value
 
 if TYPE_CHECKING:
     from ._result import CandidateProfile, Profile
@@ -24,35 +26,35 @@ _CLAIMS = {  # what each section rests on, by the ids of the record
 }
 
 
-def _interval(value: Any) -> str:
-    return f"{value.value:.3g} [{value.low:.3g}, {value.high:.3g}]"
-
-
 def _verdicts(result: Profile) -> str:
     rows = []
     for place, c in enumerate(result.candidates, 1):
+        ahead = c.forecast.at(result.horizon)
         row: dict[str, Any] = {
             "": place,
             "model": c.name,
             "verdict": c.verdict,
-            f"forecast error at {result.horizon}": _interval(c.forecast.at(result.horizon)),
+            f"error at n = {result.horizon:,}": f"{value(ahead.value)} ({span(ahead)})",
         }
         if result.task == "classification":
-            share = c.forecast.misclassification(result.horizon)
-            row["misclassified"] = f"{share.value:.1%} [{share.low:.1%}, {share.high:.1%}]"
-        row[f"samples to {result.target_error:.3g}"] = f"{c.needed.value:.0f}" if c.needed.reached else "out of reach"
+            row["misclassified"] = share(c.forecast.misclassification(result.horizon))
+        row[f"samples to error {value(result.target_error)}"] = samples(c.needed) if c.learns else "–"
+        row["warnings"] = len(c.forecast.warnings) or ""
         row["cost"] = f"{c.seconds:.1f} s, {c.megabytes:.0f} MB"
         rows.append(row)
-    return table(rows, caption="Candidates, best first; 90 % intervals; cost of measuring each, memory at its peak")
+    caption = (
+        f"Candidates, the pick first. In brackets {100 * result.best.forecast.level:.0f} % intervals; errors are mean squared, "
+        f"{value(result.baseline.squared)} is that of predicting the mean. Warnings stand below; cost is that of measuring."
+    )
+    return table(rows, caption=caption)
 
 
 def _why(result: Profile) -> str:
-    """Reasons in words, a candidate a line."""
-    return _list([(c.name, "; ".join(c.reasons)) for c in result.candidates])
-
-
-def _list(pairs: list[tuple[str, str]]) -> str:
-    lines = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in pairs)
+    """Reasons and warnings in words, a candidate a line."""
+    lines = ""
+    for c in result.candidates:
+        careful = "".join(f'<div class="careful">Take care: {escape(note)}.</div>' for note in c.forecast.warnings)
+        lines += f"<dt>{escape(c.name)}</dt><dd>{escape('; '.join(c.reasons))}{careful}</dd>"
     return f'<dl class="why">{lines}</dl>'
 
 
@@ -65,11 +67,8 @@ def _estimators(result: Profile) -> str:
         for name, values in c.forecast.estimators.items():
             row[name] = float(np.exp(np.interp(np.log(result.horizon), np.log(c.forecast.grid), np.log(values))))
         row["combined"] = c.forecast.at(result.horizon).value
-        row["careful"] = "see warnings" if c.forecast.warnings else ""
         rows.append(row)
-    shown = table(rows, caption=f"The three estimators at n = {result.horizon}")
-    warned = [(c.name, "; ".join(c.forecast.warnings)) for c in result.candidates if c.forecast.warnings]
-    return shown + (folded("Warnings, model by model", _list(warned)) if warned else "")
+    return table(rows, caption=f"Error by each estimator and combined, at n = {result.horizon:,}")
 
 
 def _symmetries(result: Profile) -> str:
@@ -234,6 +233,7 @@ def profile_page(result: Profile) -> str:
         f"Profile of {result.data}",
         subtitle=subtitle,
         verdict=result.verdict(),
+        sure=best.verdict == "best fit",
         warnings=result.warnings,
         sections=[_with_claims(s) for s in sections if s is not None],
         footer=f"priorscope, {result.seconds:.0f} s ({result.cpu_seconds:.0f} s of processor time). "

@@ -14,6 +14,7 @@ from priorscope.probes import BlindSpots, blind_spots, spectrum
 from priorscope.probes._forecast import forecast_gram
 from priorscope.probes._pilot import Pilot, draw_pilot, gram_of
 
+from ._baseline import Baseline, baseline_of
 from ._candidates import Candidate, default_candidates, variations
 from ._memory import PeakMemory, resident
 from ._network import network_blind_spots, network_gram, network_regime, network_symmetries
@@ -103,7 +104,7 @@ def _measure(
                 blind = _blind(candidate, view.small)
         if blind is not None:
             blind = replace(blind, model=candidate.name)
-        ahead = forecast_gram(gram, pilot, [horizon, 2 * horizon], level=level)
+        ahead = forecast_gram(gram, pilot, [horizon], level=level)
         found = spectrum(gram, pilot.targets)
     needed = ahead.samples_needed(target if target is not None else float(ahead.curve.error[-1]) / 2)
     seconds = clock.perf_counter() - started
@@ -130,18 +131,27 @@ def _placed(measured: list[CandidateProfile], small: Any, horizon: int) -> list[
     return measured
 
 
-def _warnings(result: Sequence[CandidateProfile], pilot: int, horizon: int, task: str) -> list[str]:
+def _warnings(ranked: Sequence[CandidateProfile], pilot: int, baseline: Baseline) -> list[str]:
+    """What to be careful about: the pick's warnings in full, those of the others by their first words."""
     notes = []
     if pilot < 100:
         notes.append(f"only {pilot} samples: order and errors are guesses; collect more before deciding")
-    best = min(result, key=lambda c: c.forecast.at(horizon).value)
-    for note in best.forecast.warnings:
-        if not note.startswith(("n =", "the pilot has only")):
-            notes.append(f"{best.name}: {note}")
-    if all(c.forecast.curve.error[-1] > 0.9 * c.forecast.curve.null_error for c in result):
-        notes.append("no candidate beats predicting zero on the pilot: the target looks like noise to all of them")
-    if best.regime is not None and best.regime.words.startswith("far"):
-        notes.append(f"{best.name}: {best.regime.reading}")
+    pick, *rest = ranked
+    noise = all(c.forecast.curve.error[-1] > 0.9 * baseline.squared for c in ranked)
+    said = ("the pilot has only", *(["the kernel barely beats"] if noise else []))  # of all candidates alike
+    notes += [f"{pick.name}: {note}" for note in pick.forecast.warnings if not note.startswith(said)]
+    if pick.regime is not None and pick.regime.reading.startswith("far"):
+        notes.append(f"{pick.name}: {pick.regime.reading}")
+    alike: dict[str, list[str]] = {}
+    for c in rest:
+        for note in c.forecast.warnings:
+            if not note.startswith(said):
+                alike.setdefault(note.partition(" (")[0].partition(":")[0], []).append(c.name)
+    notes += [f"{', '.join(names)}: {words}" for words, names in alike.items()]
+    if noise:
+        notes.append(
+            "on the pilot no candidate clearly beats predicting the mean: to all of them the target looks like noise"
+        )
     return notes
 
 
@@ -199,6 +209,8 @@ def profile(
     if deep:
         say("lazy or feature learning")
         measured = _placed(measured, view.small, horizon)
+    baseline = baseline_of(drawn.targets, drawn.labels)
+    ranked = rank(measured, horizon, symmetries, baseline)
     return Profile(
         data=ready.name,
         task=ready.task,
@@ -206,10 +218,11 @@ def profile(
         pilot=len(drawn),
         horizon=horizon,
         target_error=goal,
-        candidates=rank(measured, horizon, symmetries),
+        baseline=baseline,
+        candidates=ranked,
         data_symmetries=tuple(symmetries),
         notes=(*prepared.notes, *notes, *(note for c in measured for note in c.notes), *getattr(data, "notes", ())),
-        warnings=tuple(_warnings(measured, len(drawn), horizon, ready.task)),
+        warnings=tuple(_warnings(ranked, len(drawn), baseline)),
         seconds=clock.perf_counter() - wall,
         cpu_seconds=clock.process_time() - cpu,
     )

@@ -13,6 +13,7 @@ import pandas as pd
 
 from priorscope.probes import BlindSpots, Forecast, SamplesNeeded, Spectrum
 
+from ._baseline import Baseline
 from ._candidates import Candidate
 from ._regime import Regime
 from ._symmetry import DataSymmetry
@@ -50,6 +51,11 @@ class CandidateProfile:
         """The candidate's name."""
         return self.candidate.name
 
+    @property
+    def learns(self) -> bool:
+        """Whether its forecast lies below the error of a predictor that does not look at its input."""
+        return "nothing" not in self.verdict
+
 
 def _finite(value: Any) -> Any:
     if isinstance(value, dict):
@@ -81,6 +87,7 @@ class Profile:
     pilot: int
     horizon: int
     target_error: float
+    baseline: Baseline
     candidates: tuple[CandidateProfile, ...]
     data_symmetries: tuple[DataSymmetry, ...]
     notes: tuple[str, ...]
@@ -90,7 +97,7 @@ class Profile:
 
     @property
     def best(self) -> CandidateProfile:
-        """The candidate with the lowest forecast error at the horizon."""
+        """The pick: of forecasts within 10 % of the lowest at the horizon, that of the shallowest network."""
         return self.candidates[0]
 
     def verdict(self) -> list[str]:
@@ -114,9 +121,12 @@ class Profile:
             }
             if self.task == "classification":
                 row["misclassified"] = c.forecast.misclassification(self.horizon).value
-            row[f"samples to {self.target_error:.3g}"] = round(c.needed.value) if c.needed.reached else None
+            row[f"samples to {self.target_error:.3g}"] = (
+                round(c.needed.value) if c.needed.reached and c.learns else None
+            )
             row["exponent"] = c.forecast.exponents["combined"]
             row["verdict"] = c.verdict
+            row["warnings"] = "; ".join(c.forecast.warnings)
             row["seconds"], row["megabytes"] = c.seconds, c.megabytes
             rows.append(row)
         return pd.DataFrame(rows)

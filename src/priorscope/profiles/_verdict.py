@@ -5,29 +5,36 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from ._phrases import samples, share, span, value
+
 if TYPE_CHECKING:
+    from ._baseline import Baseline
     from ._result import CandidateProfile, Profile
     from ._symmetry import DataSymmetry
 
 __all__ = ["rank", "words"]
 
-_TIE = 1.1  # within 10 % of the best counts as equally good
+_NEAR = 1.1  # of forecasts within 10 % of the lowest the shallowest is picked
+TIED = "not told apart"
 
 
-def _reasons(c: CandidateProfile, best: CandidateProfile, horizon: int, found: Any) -> tuple[str, list[str]]:
-    mine, top = c.forecast.at(horizon), best.forecast.at(horizon)
-    ratio = mine.value / top.value
-    if c is best:
-        verdict = "best fit"
-    elif ratio <= _TIE:
-        verdict = "as good"
-    elif mine.low > top.high:
-        verdict = "clearly worse"
-    else:
-        verdict = "perhaps worse"
+def _standing(c: CandidateProfile, pick: CandidateProfile, horizon: int, baseline: Baseline) -> str:
+    """The verdict on a candidate that is not the pick."""
+    mine, top = c.forecast.at(horizon), pick.forecast.at(horizon)
+    if not baseline.beaten(c.forecast, horizon):
+        return "learns nothing"
+    if mine.low <= top.high and top.low <= mine.high:
+        return TIED
+    if mine.value < top.value:
+        return "a little better"  # within 10 %, and deeper: see _leader
+    return "a little worse" if mine.value <= _NEAR * top.value else "clearly worse"
+
+
+def _reasons(c: CandidateProfile, pick: CandidateProfile, horizon: int, found: Any) -> list[str]:
     reasons = [c.candidate.words]
-    if c is not best:
-        reasons.append(f"{ratio:.2g} times the pick's error at n = {horizon}")
+    if c is not pick:
+        ratio = c.forecast.at(horizon).value / pick.forecast.at(horizon).value
+        reasons.append(f"{ratio:.2f} times the pick's error at n = {horizon}")
     held = {s.move: s.verdict for s in found}
     wrong = [m for m, kind in c.symmetries.items() if kind == "invariant" and held.get(m) == "no"]
     right = [m for m, kind in c.symmetries.items() if kind == "invariant" and held.get(m) == "yes"]
@@ -40,8 +47,8 @@ def _reasons(c: CandidateProfile, best: CandidateProfile, horizon: int, found: A
         reasons.append(f"must learn from data that labels do not change under {', '.join(missed)}")
     if c.spectrum.cumulative_power is not None:
         ahead = float(c.spectrum.cumulative_power[min(9, len(c.spectrum.cumulative_power) - 1)])
-        reasons.append(f"its 10 leading modes hold {ahead:.0%} of the target")
-    return verdict, reasons
+        reasons.append(f"its 10 leading modes hold {100 * ahead:.0f} % of the target")
+    return reasons
 
 
 def _leader(order: list[CandidateProfile], horizon: int) -> CandidateProfile:
@@ -55,43 +62,93 @@ def _leader(order: list[CandidateProfile], horizon: int) -> CandidateProfile:
     first = order[0]
     if "depth" not in first.candidate.options:
         return first
-    limit = _TIE * first.forecast.at(horizon).value
+    limit = _NEAR * first.forecast.at(horizon).value
     ties = [c for c in order if c.forecast.at(horizon).value <= limit and "depth" in c.candidate.options]
     return min(ties, key=lambda c: c.candidate.options["depth"])  # of one depth, the first has the lower forecast
 
 
-def rank(candidates: list[CandidateProfile], horizon: int, found: list[DataSymmetry]) -> tuple[CandidateProfile, ...]:
-    """Order by forecast error at the horizon, ties going to the shallowest, and put each verdict in words."""
+def _kin(c: CandidateProfile) -> str:
+    """Candidates that share an architecture; a user's model is a kind of its own."""
+    return c.candidate.family if c.candidate.family != "user" else f"user {c.name}"
+
+
+def _first_words(pick: CandidateProfile, others: dict[str, str], order: list[CandidateProfile]) -> str:
+    """The verdict on a pick that learns, ``others`` the verdicts on the rest."""
+    if not others:
+        return "only candidate"
+    rivals = [c for c in order if _kin(c) != _kin(pick)] or [c for c in order if c is not pick]
+    if all(others[c.name] in ("clearly worse", "learns nothing") for c in rivals):
+        return "best fit"
+    return "lowest forecast" if pick is order[0] else "tied, shallowest"
+
+
+def rank(
+    candidates: list[CandidateProfile], horizon: int, found: list[DataSymmetry], baseline: Baseline
+) -> tuple[CandidateProfile, ...]:
+    """Order by forecast error at the horizon, the shallowest of those near the lowest first; each verdict in words."""
     order = sorted(candidates, key=lambda c: c.forecast.at(horizon).value)
-    leader = _leader(order, horizon)
-    order = [leader, *(c for c in order if c is not leader)]
-    ranked = []
-    for c in order:
-        verdict, reasons = _reasons(c, leader, horizon, found)
-        ranked.append(replace(c, verdict=verdict, reasons=tuple(reasons)))
-    return tuple(ranked)
+    pick = _leader(order, horizon)
+    verdicts = {c.name: _standing(c, pick, horizon, baseline) for c in order if c is not pick}
+    if baseline.beaten(pick.forecast, horizon, surely=True):
+        verdicts[pick.name] = _first_words(pick, verdicts, order)
+    else:
+        verdicts[pick.name] = "may learn nothing" if baseline.beaten(pick.forecast, horizon) else "learns nothing"
+    order = [pick, *(c for c in order if c is not pick)]
+    return tuple(replace(c, verdict=verdicts[c.name], reasons=tuple(_reasons(c, pick, horizon, found))) for c in order)
+
+
+def _headline(result: Profile) -> list[str]:
+    """Who is first and how sure that is, in one or two sentences."""
+    best, rest = result.best, result.candidates[1:]
+    ties = [c.name for c in rest if c.verdict == TIED]
+    mean = f"{value(result.baseline.squared, 3)}, that of predicting the mean"
+    ahead = best.forecast.at(result.horizon)
+    if best.verdict == "learns nothing":
+        return [
+            f"No candidate is forecast to learn anything from {result.horizon:,} samples: the lowest error forecast, "
+            f"{value(ahead.value, 3)} by {best.name}, is not below {mean}."
+        ]
+    if best.verdict == "may learn nothing":
+        return [
+            f"No candidate is sure to learn anything from {result.horizon:,} samples: the lowest error forecast, "
+            f"{value(ahead.value, 3)} by {best.name}, may be as high as {value(ahead.high, 3)}, not below {mean}."
+        ]
+    if best.verdict == "only candidate":
+        return [f"{best.name} is the only candidate: {best.reasons[0]}."]
+    if best.verdict == "best fit":
+        lines = [f"{best.name} fits this data best: {best.reasons[0]}."]
+        return [*lines, f"Not told apart from it: {', '.join(ties)}, of the same family."] if ties else lines
+    near = [f"{c.name} ({c.verdict})" for c in rest if c.verdict.startswith("a little")]
+    if best.verdict == "lowest forecast":
+        first = f"{best.name} has the lowest forecast"
+    else:
+        lowest = min(result.candidates, key=lambda c: c.forecast.at(result.horizon).value).name
+        first = f"{best.name} is the shallowest of those with a forecast within 10 % of the lowest, that of {lowest}"
+    if len(ties) == len(rest):
+        first += ", but is not told apart from any other"
+    elif ties or near:
+        first += f", but is not told apart from {', '.join(ties)}" if ties else f"; close to it: {', '.join(near)}"
+    lines = [f"{first}."]
+    if ties and result.n_train > result.pilot:
+        lines.append(f"Their intervals overlap; a pilot larger than {result.pilot} samples may tell them apart.")
+    return [*lines, f"{best.name}: {best.reasons[0]}."]
 
 
 def words(result: Profile) -> list[str]:
     """Sentences for the head of the page and the terminal."""
     best = result.best
     ahead = best.forecast.at(result.horizon)
-    unit = "mean squared error"
-    lines = [f"{best.name} fits this data best: {best.reasons[0]}."]
-    text = f"Forecast at {result.horizon} samples: {unit} {ahead.value:.3g} [{ahead.low:.3g}, {ahead.high:.3g}]"
+    lines = _headline(result)
+    text = f"Forecast for {best.name} at {result.horizon:,} samples: mean squared error {value(ahead.value)} ({span(ahead)}), "
+    text += f"against {value(result.baseline.squared)} of predicting the mean"
     if result.task == "classification":
-        share = best.forecast.misclassification(result.horizon)
-        text += f", {share.value:.1%} misclassified [{share.low:.1%}, {share.high:.1%}]"
+        wrong = share(best.forecast.misclassification(result.horizon))
+        text += f"; misclassified {wrong}"
+        if result.baseline.wrong is not None:
+            text += f", against {100 * result.baseline.wrong:.0f} % of always guessing the commonest class"
     lines.append(text + ".")
-    ties = [c.name for c in result.candidates[1:] if c.verdict == "as good"]
-    if ties:
-        lines.append(f"As good within 10 %: {', '.join(ties)}.")
-    unsettled = [c.name for c in result.candidates[1:] if c.verdict == "perhaps worse"]
-    if unsettled:
-        lines.append(
-            f"Not settled: the intervals of {', '.join(unsettled)} overlap with its own, so the order may change."
-        )
+    if not best.learns:
+        return lines
     if best.needed.reached:
-        lines.append(f"An error of {result.target_error:.3g} should take about {best.needed.value:.0f} samples.")
-    lines += [f"{reason[0].upper()}{reason[1:]}." for reason in best.reasons[1:]]
-    return lines
+        lines.append(f"An error of {value(result.target_error)} should take about {samples(best.needed)} samples.")
+    return lines + [f"{reason[0].upper()}{reason[1:]}." for reason in best.reasons[1:]]

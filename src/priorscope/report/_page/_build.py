@@ -159,6 +159,7 @@ def page(
     *,
     subtitle: str = "",
     verdict: Sequence[str] = (),
+    sure: bool = True,
     warnings: Sequence[str] = (),
     sections: Sequence[Section] = (),
     footer: str = "",
@@ -166,6 +167,7 @@ def page(
 ) -> str:
     """A whole HTML document: verdict first, then warnings, then the sections; nothing in it needs a network.
 
+    A verdict that is not ``sure`` loses its green.
     ``live`` is a script of a served page, which may ask its own server (and nobody else) for news.
 
     Example:
@@ -179,6 +181,8 @@ def page(
         f"<p>{'<strong>' if i == 0 else ''}{escape(line)}{'</strong>' if i == 0 else ''}</p>"
         for i, line in enumerate(verdict)
     )
+    if said:
+        said = f'<div class="verdict{"" if sure else " open"}">{said}</div>'
     careful = "".join(f"<li>{escape(line)}</li>" for line in warnings)
     scripts = ""
     if charts:
@@ -200,7 +204,7 @@ def page(
         f'<link rel="icon" href="data:,"><style>{_own("style.css")}</style></head><body>'
         f'<a class="skip" href="#main">Skip to the result</a><header><h1>{escape(title)}</h1>'
         f'<p class="soft">{escape(subtitle)}</p><nav aria-label="Sections"><ul>{links}</ul></nav></header>'
-        f'<main id="main">{f"<div class=verdict>{said}</div>" if said else ""}'
+        f'<main id="main">{said}'
         f"{f'<div class=warnings role=note><b>Take care</b><ul>{careful}</ul></div>' if careful else ''}{body}</main>"
         f"<footer>{escape(footer)}</footer>{scripts}</body></html>\n"
     )

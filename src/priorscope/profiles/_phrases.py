@@ -1,0 +1,68 @@
+"""Forecast numbers as a reader wants them: no more digits than they deserve, the interval beside."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from priorscope.probes import SamplesNeeded
+    from priorscope.statistics import Interval
+
+__all__ = ["count", "samples", "share", "span", "value"]
+
+
+def value(x: float, digits: int = 2) -> str:
+    """An error with two digits, or more.
+
+    Example:
+        >>> value(0.005423), value(1.0), value(0.3), value(0.98765, 3)
+        ('0.0054', '1.0', '0.30', '0.988')
+    """
+    return f"{x:.{digits}g}" if x < 0.0001 or x >= 10**digits else f"{x:#.{digits}g}".rstrip(".")
+
+
+def span(interval: Interval) -> str:
+    """The ends of an interval.
+
+    Example:
+        >>> from priorscope.statistics import Interval
+        >>> span(Interval(0.5, 0.25, 0.75))
+        '0.25–0.75'
+    """
+    return f"{value(interval.low)}–{value(interval.high)}"
+
+
+def share(interval: Interval) -> str:
+    """A share in per cent with its interval.
+
+    Example:
+        >>> from priorscope.statistics import Interval
+        >>> share(Interval(0.0123, 0.004, 0.03))
+        '1.2 % (0.4–3.0 %)'
+    """
+    return f"{100 * interval.value:.1f} % ({100 * interval.low:.1f}–{100 * interval.high:.1f} %)"
+
+
+def count(n: float) -> str:
+    """A number of samples with two digits.
+
+    Example:
+        >>> count(22982.0), count(1111.0), count(float("inf"))
+        ('23,000', '1,100', 'out of reach')
+    """
+    return f"{float(f'{n:.2g}'):,.0f}" if math.isfinite(n) else "out of reach"
+
+
+def samples(needed: SamplesNeeded) -> str:
+    """How many samples an error takes, with its interval.
+
+    Example:
+        >>> from priorscope.probes import SamplesNeeded
+        >>> samples(SamplesNeeded(0.1, 500.0, 420.0, float("inf")))
+        '500 (420 or more)'
+    """
+    if not needed.reached:
+        return "out of reach"
+    ends = f"{count(needed.low)}–{count(needed.high)}" if math.isfinite(needed.high) else f"{count(needed.low)} or more"
+    return f"{count(needed.value)} ({ends})"
