@@ -53,9 +53,12 @@ class DensePass:
         assert form is not None
         self.form, self.members = form, members
         self.x = inputs.flatten(1)  # (n, d)
-        self.xT = self.x.mT.contiguous()
         self.nothing = self.x.new_zeros(1, 1, 1)
         self.folds: list[Any] = [getattr(layer.activation, "fold", None) or _Plain(layer.activation) for layer in form]
+        self.x_in = (
+            self.folds[0].before * form[0].scale * self.x
+        ).mT.contiguous()  # (d, n), for the first layer's values
+        self.x_out = form[0].scale * self.x  # and for its gradient
 
     @classmethod
     def of(cls, members: Members, inputs: Tensor) -> DensePass | None:
@@ -85,11 +88,11 @@ class DensePass:
         gain = 1.0  # activations are kept without their constant factor, which goes into the next product
         tape: list[tuple[Tensor | None, Tensor]] = []
         for layer, fold in zip(self.form, self.folds):
-            W, scale = params[layer.weight], fold.before * gain * layer.scale
+            W = params[layer.weight]
             if z is None:
-                a = torch.mm(W.reshape(-1, W.shape[2]), self.xT).view(len(flat), W.shape[1], -1).mul_(scale)
+                a = torch.mm(W.reshape(-1, W.shape[2]), self.x_in).view(len(flat), W.shape[1], -1)
             else:
-                a = torch.baddbmm(self.nothing, W, z, beta=0, alpha=scale)
+                a = torch.baddbmm(self.nothing, W, z, beta=0, alpha=fold.before * gain * layer.scale)
             if layer.bias is not None:
                 a.add_(params[layer.bias][:, :, None], alpha=fold.before * layer.bias_scale)
             seen = z
@@ -110,7 +113,7 @@ class DensePass:
         for i in range(len(self.form) - 1, -1, -1):
             layer, (z, _) = self.form[i], tape[i]
             if z is None:
-                found[layer.weight] = torch.mm(d.reshape(-1, d.shape[2]), self.x).view(len(d), -1).mul_(layer.scale)
+                found[layer.weight] = torch.mm(d.reshape(-1, d.shape[2]), self.x_out).view(len(d), -1)
             else:
                 scale = layer.scale * self.folds[i - 1].after
                 found[layer.weight] = torch.baddbmm(self.nothing, d, z.mT, beta=0, alpha=scale).view(len(d), -1)
@@ -118,9 +121,12 @@ class DensePass:
                 found[layer.bias] = d.sum(2).mul_(layer.bias_scale)
             if i:
                 fold = self.folds[i - 1]
-                W = params[layer.weight].mT
-                d = fold.pull(torch.baddbmm(self.nothing, W, d, beta=0, alpha=layer.scale * fold.slope), tape[i - 1][1])
+                d = fold.pull(self._back(params[layer.weight].mT, d, layer.scale * fold.slope), tape[i - 1][1])
         return torch.cat([found[name] for name in self.members.names], 1, out=out)
+
+    def _back(self, W: Tensor, d: Tensor, scale: float) -> Tensor:
+        """scale W d; for one output the product of a column and a row, which needs no matrix product."""
+        return W * (scale * d) if d.shape[1] == 1 else torch.baddbmm(self.nothing, W, d, beta=0, alpha=scale)
 
     def __call__(self, flat: Tensor, slopes: object) -> tuple[Tensor, Tensor]:
         """Outputs and gradients; ``slopes`` maps the outputs to the objective's slopes over them."""

@@ -1,4 +1,4 @@
-"""The integrator of gradient flow: all members in step windows that fit the cache, each with its own step."""
+"""The integrator of gradient flow: all members in one vector of steps, their passes in windows that fit the cache."""
 
 from __future__ import annotations
 
@@ -22,16 +22,20 @@ ROWS = ("order", "w", "F", "g", "size", "offset", "alpha", "value", "t", "dt", "
 
 
 class Integration:
-    """State of one run, a row a member. Rows are ordered: ended members first, then the window at work, then the rest.
+    """State of one run, a row a member. Rows are ordered: ended members first, then those at work.
 
-    When a member of the window ends, its row moves to the front of the window and the next waiting member enters at the
-    back, so that the window stays full and every operation works on contiguous rows.
+    When a member ends, its row changes places with the first at work, so that every operation works on contiguous rows
+    and ended members cost nothing. Steps are controlled for all members at once; trial parameters, passes and scalar
+    products are taken a window of rows at a time. Parameters and gradients have two tables, the state and the trial,
+    which change places at each step; in the rows of ended members they are equal.
     """
 
     order: Tensor
     w: Tensor
     F: Tensor
     g: Tensor
+    w1: Tensor  # parameters and gradients of a trial
+    g1: Tensor
     size: Tensor  # squared norm of the gradient
     offset: Tensor
     alpha: Tensor
@@ -53,7 +57,6 @@ class Integration:
         self.order, self.alpha = torch.arange(K), alpha.expand(K).contiguous()
         self.loss, self.stop = as_loss(flow.loss), as_stop(flow.stop)
         self.dense = DensePass.of(members, x)
-        self.spare: Tensor | None = None  # room for the parameters and gradients of a trial step
         self.window = window or (K if self.dense is None else max(16, CACHE // self.dense.bytes_a_member))
         with torch.no_grad():
             f0 = members.call(members.flat, x)
@@ -65,9 +68,11 @@ class Integration:
             f0 = torch.cat([self.dense.forward(w)[0] for w in members.flat.split(self.window)])
         self.offset = f0.contiguous() if flow.centre else torch.zeros_like(f0)
         self.w = members.flat.clone()
-        parts = [self.evaluate(self.w[rows], rows) for rows in self._slices(K)]
+        parts = [self.evaluate(self.w[rows], rows) for rows in self._windows(slice(0, K))]
         self.F, self.value, self.g = (torch.cat(p) for p in zip(*parts))
         self.size = self.g.square().sum(1)
+        self.w1, self.g1 = self.w.clone(), self.g.clone()
+        self.room = torch.empty_like(self.w[: self.window])
         self.t = torch.zeros(K, dtype=torch.float64)
         self.steps, self.trials = torch.zeros(K, dtype=torch.long), torch.zeros(K, dtype=torch.long)
         tiny = torch.finfo(flow.dtype).tiny
@@ -77,21 +82,23 @@ class Integration:
         self.record = FlowRecord(flow.recorded_times(), flow.time, self.value, self.states())
         self.due = self.record.due(self.order)
 
-    def _slices(self, K: int) -> list[slice]:
-        return [slice(a, min(a + self.window, K)) for a in range(0, K, self.window)]
+    def _windows(self, rows: slice) -> list[slice]:
+        """The rows in equal parts of at most a window each."""
+        count = rows.stop - rows.start
+        size = -(-count // -(-count // self.window))
+        return [slice(a, min(a + size, rows.stop)) for a in range(rows.start, rows.stop, size)]
 
     def states(self, rows: slice | Tensor = slice(None)) -> dict[str, Tensor]:
         """What the trajectory keeps beside the loss."""
         return {name: (self.F if name == "outputs" else self.w)[rows] for name in self.flow.keep}
 
-    def evaluate(self, w: Tensor, rows: slice) -> tuple[Tensor, Tensor, Tensor]:
+    def evaluate(self, w: Tensor, rows: slice, out: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
         """Predictions (k, n, outputs), loss with its prefactor (k,), gradient (k, P) of the members in these rows."""
         alpha, offset = self.alpha[rows], self.offset[rows]
         if self.dense is not None:
             f, tape = self.dense.forward(w)
             F = (f - offset).mul_(alpha[:, None, None])
             slopes = self.loss.slope(F, self.y) / (alpha * len(self.x))[:, None, None]
-            out = None if self.spare is None else self.spare[1, : len(w)]
             return F, self.loss(F, self.y) / alpha.square(), self.dense.backward(w, tape, slopes, out)
         kept: list[Tensor] = []
 
@@ -101,14 +108,14 @@ class Integration:
             return self.loss(F, self.y) / alpha.square()
 
         value, g = self.members.gradient(w, objective)
-        return kept[0], value, g
+        return kept[0], value, g if out is None else out.copy_(g)
 
     def run(self) -> None:
         """Integrate every member to its stop rule, the end of time, or the largest number of steps."""
         K = len(self.t)
         done = self._retire(slice(0, K))
         while done < K:
-            rows = slice(done, min(done + self.window, K))
+            rows = slice(done, K)
             if self.advance(rows):
                 done += self._retire(rows)
         back = self.order.argsort()
@@ -124,27 +131,36 @@ class Integration:
         """Move the rows that have ended to the front; how many they are."""
         ended = self._ended(rows)
         count = int(ended.sum())
-        if count and not bool(ended[:count].all()):
-            turned = (~ended).to(torch.uint8).argsort(stable=True)
+        late = ended[count:].nonzero().flatten() + rows.start + count
+        if len(late):
+            early = (~ended[:count]).nonzero().flatten() + rows.start
+            here, there = torch.cat([early, late]), torch.cat([late, early])
             for name in (*ROWS, "finished"):
-                view = getattr(self, name)[rows]
-                view.copy_(view[turned])
+                table = getattr(self, name)
+                table[here] = table[there]
+        front = slice(rows.start, rows.start + count)
+        self.w1[front], self.g1[front] = self.w[front], self.g[front]
         return count
+
+    def _try(self, h: Tensor, rows: slice) -> tuple[Tensor, ...]:
+        """Of these rows a step of h ahead: predictions, loss, squared norm of the gradient, its product with the one before."""
+        g = self.g[rows]
+        w1 = torch.addcmul(self.w[rows], h.to(g.dtype)[:, None], g, value=-1, out=self.w1[rows])
+        F1, value1, g1 = self.evaluate(w1, rows, self.g1[rows])
+        room = self.room[: len(g)]
+        return F1, value1, torch.mul(g1, g1, out=room).sum(1), torch.mul(g, g1, out=room).sum(1)
 
     def advance(self, rows: slice) -> bool:
         """One trial step of these rows: accepted where both criteria hold, retried smaller where not; whether any ended."""
         flow, tiny = self.flow, torch.finfo(self.flow.dtype).tiny
-        w, F, g, size, t, dt = (getattr(self, name)[rows] for name in ("w", "F", "g", "size", "t", "dt"))
-        due, scale = self.due[rows], self.scale[rows]
+        F, size, t, dt, due, scale = (getattr(self, name)[rows] for name in ("F", "size", "t", "dt", "due", "scale"))
         gap = due - t
         landing = gap <= dt
         h = torch.where(landing, gap, dt)
-        if self.spare is None:
-            self.spare = self.w.new_empty(2, min(self.window, len(self.w)), self.w.shape[1])
-        w1 = torch.addcmul(w, h.to(w.dtype)[:, None], g, value=-1, out=self.spare[0, : len(w)])
-        F1, value1, g1 = self.evaluate(w1, rows)
+        windows = self._windows(rows)
+        parts = [self._try(h[part.start - rows.start : part.stop - rows.start], part) for part in windows]
+        F1, value1, size1, cross = (torch.cat(p) for p in zip(*parts))
         change = (F1 - F).abs_().flatten(1).amax(1)
-        size1, cross = (torch.bmm(v[:, None], g1[:, :, None]).flatten() for v in (g1, g))
         norms = (size * size1).sqrt()
         turn = torch.where(norms > 0, (size + size1 - 2 * cross).clamp(min=0) / norms.clamp(min=tiny), 0.0)
         strain = torch.maximum(change / flow.max_change, (turn / flow.max_turn).sqrt()).double()
@@ -164,10 +180,13 @@ class Integration:
         t1 = torch.where(landing, due, t + h)
         self.trials[rows] += 1
         refused = torch.nonzero(~accept).flatten()
-        for old, new in ((w, w1), (F, F1), (g, g1), (size, size1), (t, t1), (self.value[rows], value1)):
-            if len(refused):
+        if len(refused):
+            tables = ((self.w[rows], self.w1[rows]), (self.g[rows], self.g1[rows]))
+            for old, new in (*tables, (F, F1), (size, size1), (t, t1), (self.value[rows], value1)):
                 new[refused] = old[refused]
+        for old, new in ((F, F1), (size, size1), (t, t1), (self.value[rows], value1)):
             old.copy_(new)
+        self.w, self.w1, self.g, self.g1 = self.w1, self.w, self.g1, self.g  # trial and state change places
         self.steps[rows] += accept
         self.finished[rows] = accept & (self.stop(self.loss, F, self.y) | (size == 0))
         landed = torch.nonzero(accept & landing).flatten() + rows.start
