@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 if TYPE_CHECKING:
-    from ._result import Profile
+    from ._result import CandidateProfile, Profile
 
 __all__ = ["all_charts"]
 
@@ -40,16 +41,18 @@ def curves(result: Profile) -> Any:
     ahead["n"] = ahead["n"].round(1)
     pick, shown = _shared(alt)
     zoom = alt.selection_interval(bind="scales")
-    x = alt.X("n:Q", title="training samples n").scale(type="log", nice=False)
-    y = alt.Y("error:Q", title="test error (mean squared)").scale(type="log", nice=False)
-    colour = _colour(result, alt)
     beyond = ahead[ahead["n"] >= result.pilot * 0.8]
+    seen = np.concatenate([measured["error"], beyond["low"], beyond["high"]])
+    across, up = [0.85 * measured["n"].min(), beyond["n"].max()], [0.85 * seen.min(), 1.15 * seen.max()]
+    x = alt.X("n:Q", title="training samples n").scale(type="log", domain=across, nice=False)
+    y = alt.Y("error:Q", title="test error (mean squared)").scale(type="log", domain=up, nice=False)
+    colour = _colour(result, alt)
     band = (
         alt.Chart(beyond)
         .mark_area()
         .encode(
             x=x,
-            y=alt.Y("low:Q", title="test error (mean squared)").scale(type="log", nice=False),
+            y=alt.Y("low:Q", title="test error (mean squared)").scale(type="log", domain=up, nice=False),
             y2="high:Q",
             color=colour,
             opacity=alt.condition(pick, alt.value(0.12), alt.value(0.0)),
@@ -71,86 +74,62 @@ def curves(result: Profile) -> Any:
     return (band + line + dots + rule).properties(width="container", height=340)
 
 
-def _ranks(n: int) -> Any:
-    return np.unique(np.geomspace(1, n, 60).round().astype(int)) - 1
+def _by_rank(result: Profile, values: Callable[[CandidateProfile], Any], y: Any, x: str, *, least: float = 0.0) -> Any:
+    """A line a model of what ``values`` gives, against rank on a log axis; values up to ``least`` are left out."""
+    import altair as alt
+
+    name = str(y.shorthand).partition(":")[0]
+    rows = []
+    for c in result.candidates:
+        found = values(c)
+        if found is not None:
+            spread = np.unique(np.geomspace(1, len(found), 60).round().astype(int)) - 1
+            keep = spread[found[spread] > least]
+            rows.append(pd.DataFrame({"rank": keep + 1, name: found[keep], "model": c.name}))
+    pick, shown = _shared(alt)
+    return (
+        alt.Chart(pd.concat(rows))
+        .mark_line(point=alt.OverlayMarkDef(size=14))
+        .encode(
+            x=alt.X("rank:Q", title=x).scale(type="log", nice=False),
+            y=y,
+            color=_colour(result, alt),
+            opacity=shown,
+            tooltip=["model", "rank", alt.Tooltip(f"{name}:Q", format=".3g")],
+        )
+        .add_params(pick)
+        .properties(width="container", height=260)
+    )
 
 
 def spectra(result: Profile) -> Any:
     """Eigenvalues of each kernel on the pilot, each relative to its largest, on log axes."""
     import altair as alt
 
-    rows = []
-    for c in result.candidates:
-        lam = c.spectrum.eigenvalues / c.spectrum.eigenvalues[0]
-        keep = [int(i) for i in _ranks(len(lam)) if lam[i] > 1e-12]
-        rows.append(pd.DataFrame({"rank": np.array(keep) + 1, "eigenvalue": lam[keep], "model": c.name}))
-    pick, shown = _shared(alt)
-    return (
-        alt.Chart(pd.concat(rows))
-        .mark_line(point=alt.OverlayMarkDef(size=14))
-        .encode(
-            x=alt.X("rank:Q", title="rank k").scale(type="log", nice=False),
-            y=alt.Y("eigenvalue:Q", title="eigenvalue λₖ / λ₁").scale(type="log").axis(format=".0e"),
-            color=_colour(result, alt),
-            opacity=shown,
-            tooltip=["model", "rank", "eigenvalue"],
-        )
-        .add_params(pick)
-        .properties(width="container", height=260)
-    )
+    y = alt.Y("eigenvalue:Q", title="eigenvalue λₖ / λ₁").scale(type="log").axis(format="~g")
+    return _by_rank(result, lambda c: c.spectrum.eigenvalues / c.spectrum.eigenvalues[0], y, "rank k", least=1e-12)
 
 
 def power(result: Profile) -> Any:
     """Share of the target held by the k leading modes of each kernel."""
     import altair as alt
 
-    rows = []
-    for c in result.candidates:
-        held = c.spectrum.cumulative_power
-        if held is not None:
-            keep = _ranks(len(held))
-            rows.append(pd.DataFrame({"rank": keep + 1, "share": held[keep], "model": c.name}))
-    pick, shown = _shared(alt)
-    return (
-        alt.Chart(pd.concat(rows))
-        .mark_line()
-        .encode(
-            x=alt.X("rank:Q", title="rank k").scale(type="log", nice=False),
-            y=alt.Y("share:Q", title="share of the target in the first k modes").axis(format="%").scale(domain=[0, 1]),
-            color=_colour(result, alt),
-            opacity=shown,
-            tooltip=["model", "rank", alt.Tooltip("share:Q", format=".1%")],
-        )
-        .add_params(pick)
-        .properties(width="container", height=260)
-    )
+    y = alt.Y("share:Q", title="share of the target in the first k modes").axis(format="%").scale(domain=[0, 1])
+    return _by_rank(result, lambda c: c.spectrum.cumulative_power, y, "rank k")
 
 
 def geometry(result: Profile) -> Any:
     """Eigenvalues of the average input geometry of each model, relative to their mean, against rank."""
     import altair as alt
 
-    rows = []
-    for c in result.candidates:
-        if c.blind is not None:
-            lam = c.blind.geometry.eigenvalues.double().numpy()
-            lam = lam / lam.mean()
-            keep = [int(i) for i in _ranks(len(lam)) if lam[i] > 1e-6]
-            rows.append(pd.DataFrame({"rank": np.array(keep) + 1, "visibility": lam[keep], "model": c.name}))
-    pick, shown = _shared(alt)
-    return (
-        alt.Chart(pd.concat(rows))
-        .mark_line()
-        .encode(
-            x=alt.X("rank:Q", title="direction, by rank").scale(type="log", nice=False),
-            y=alt.Y("visibility:Q", title="squared gradient / mean").scale(type="log").axis(format="~g"),
-            color=_colour(result, alt),
-            opacity=shown,
-            tooltip=["model", "rank", alt.Tooltip("visibility:Q", format=".3g")],
-        )
-        .add_params(pick)
-        .properties(width="container", height=240)
-    )
+    def seen(c: CandidateProfile) -> Any:
+        if c.blind is None:
+            return None
+        lam = c.blind.geometry.eigenvalues.double().numpy()
+        return lam / lam.mean()
+
+    y = alt.Y("visibility:Q", title="squared gradient / mean").scale(type="log").axis(format="~g")
+    return _by_rank(result, seen, y, "direction, by rank", least=1e-6)
 
 
 def regime(result: Profile) -> Any:

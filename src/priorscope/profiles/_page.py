@@ -28,10 +28,9 @@ _CLAIMS = {  # what each section rests on, by the ids of the record
 
 def _verdicts(result: Profile) -> str:
     rows = []
-    for place, c in enumerate(result.candidates, 1):
+    for c in result.candidates:
         ahead = c.forecast.at(result.horizon)
         row: dict[str, Any] = {
-            "": place,
             "model": c.name,
             "verdict": c.verdict,
             f"error at n = {result.horizon:,}": f"{value(ahead.value)} ({span(ahead)})",
@@ -58,6 +57,19 @@ def _why(result: Profile) -> str:
     return f'<dl class="why">{lines}</dl>'
 
 
+def _list(pairs: list[tuple[str, str]]) -> str:
+    lines = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in pairs)
+    return f'<dl class="why">{lines}</dl>'
+
+
+def _grouped(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Names of which the same is said, together."""
+    alike: dict[str, list[str]] = {}
+    for name, text in pairs:
+        alike.setdefault(text, []).append(name)
+    return [(", ".join(names), text) for text, names in alike.items()]
+
+
 def _estimators(result: Profile) -> str:
     import numpy as np
 
@@ -81,13 +93,36 @@ def _symmetries(result: Profile) -> str:
         row: dict[str, Any] = {
             "move": s.move,
             "labels share it": s.verdict,
-            "agreement of moved neighbours": f"{s.agreement:.2f} (unmoved {s.baseline:.2f}, chance {s.chance:.2f})",
+            "agreement": f"{s.agreement:.2f}",
             "alignment gain": f"{s.gain:.2f}",
         }
         for names, kinds in groups.items():
             row[names] = kinds.get(s.move, "")
         rows.append(row)
-    return table(rows, caption="Moves of the input: what the labels do, and what each kernel does")
+    caption = "Moves of the input: what the labels do, and what each kernel does. "
+    if result.data_symmetries:
+        one = result.data_symmetries[0]
+        caption += (
+            f"Agreement: how often a moved sample has the label of its nearest neighbour (unmoved {one.baseline:.2f}, by chance "
+            f"{one.chance:.2f}). Gain: kernel-target alignment when the kernel is averaged over the move, over that before."
+        )
+    return table(rows, caption=caption)
+
+
+_GROUPS = {  # at infinite width, for inputs of c channels at d positions: claim S0.1
+    "fcn": "FCN: O(cd), every rotation of the input space",
+    "vec": "VEC (and LCN): O(c)ᵈ, rotations of the channels, another at each position",
+    "gap": "GAP: O(c)⊗I, one rotation of the channels everywhere, and shifts",
+}
+
+
+def _groups(result: Profile) -> list[str]:
+    """The group of each family of candidates, in words."""
+    families = dict.fromkeys(c.candidate.family for c in result.candidates)
+    known = [_GROUPS[f] for f in sorted(families) if f in _GROUPS]
+    return (
+        [f"Rotations under which nothing changes, with c channels at d positions. {'; '.join(known)}."] if known else []
+    )
 
 
 def _costs(result: Profile) -> str:
@@ -118,8 +153,8 @@ def _regimes(result: Profile, charts: dict[str, Any]) -> Section | None:
             "width": c.regime.width if c.regime.width else "own",
             "spread of the finite kernel": "" if c.regime.spread is None else f"{c.regime.spread:.2g}",
             "change of the kernel in training": f"{c.regime.change:.2g}",
-            "steps, loss left": f"{c.regime.steps}, {c.regime.loss_ratio:.0%}",
-            "reading": c.regime.reading,
+            "steps": c.regime.steps,
+            "loss left": f"{100 * c.regime.loss_ratio:.0f} %",
         }
         for c in result.candidates
         if c.regime is not None
@@ -135,14 +170,16 @@ def _regimes(result: Profile, charts: dict[str, Any]) -> Section | None:
         "finite network lies from its limit (or from that of other draws of your network). Change: how far a short training "
         "run moves it. Below 0.15 the forecast should carry over; above 0.5 features are learnt and it is a reference only."
     )
-    alt = "Spread and change of the tangent kernel of each model; " + "; ".join(
-        f"{row['model']}: {row['reading']}" for row in rows[:3]
-    )
+    readings = _grouped([(c.name, c.regime.reading) for c in result.candidates if c.regime is not None])
+    alt = "Spread and change of the tangent kernel of each model; " + "; ".join(f"{a}: {b}" for a, b in readings)
     figures = [Figure("regime", charts["regime"], alt, "Distance from the kernel, log axis; rules at 0.15 and 0.5.")]
     if placed:
         caption = f"Phase diagram of training with the place of {placed[0][0]}; the crossover is its own."
         figures.append(Figure("phase", charts["phase"], texts[0], caption))
-    tables = (table(rows, caption="Relative Frobenius norms"),)
+    tables = (
+        _list(readings),
+        table(rows, caption="Spread and change as relative Frobenius norms, after a short run of training"),
+    )
     return Section("regime", "Kernel or features", (text, *texts), tables, tuple(figures))
 
 
@@ -154,9 +191,8 @@ def _blind(result: Profile, charts: dict[str, Any]) -> Section | None:
         {
             "model": c.name,
             "blind directions": f"{c.blind.n_blind} of {c.blind.directions.shape[1]}",
-            "variance hidden": f"{c.blind.hidden_variance:.1%}",
-            "label signal hidden": f"{c.blind.hidden_signal:.1%}",
-            "reading": c.blind.sentence,
+            "variance hidden": f"{100 * c.blind.hidden_variance:.1f} %",
+            "label signal hidden": f"{100 * c.blind.hidden_signal:.1f} %",
         }
         for c in seen
         if c.blind is not None
@@ -176,8 +212,15 @@ def _blind(result: Profile, charts: dict[str, Any]) -> Section | None:
         if one.blind is not None and len(one.blind.geometry.input_shape) == 3:
             alt = f"The six directions that {one.name} sees least, drawn as images."
             name = "pictures" if one is seen[0] else "pictures-most"
-            figures.append(Figure(name, one.blind.pictures(6), alt, f"{alt} Number: visibility, 1 is typical."))
-    return Section("geometry", "Blind spots", (text,), (table(rows, caption="What each model hardly sees"),), figures)
+            what = "'variance': a direction along which the data vary; 'label': one that predicts a target; then its visibility"
+            figures.append(Figure(name, one.blind.pictures(6), alt, f"{alt} {what} (1 is typical)."))
+    told = [c.blind.sentence for c in seen if c.blind is not None and c.blind.n_blind]
+    rest = [c.name for c in seen if c.blind is not None and not c.blind.n_blind]
+    if rest:
+        told.append(f"{', '.join(rest)}: every direction is seen (visibility above 0.1 of the typical).")
+    return Section(
+        "geometry", "Blind spots", (text, *told), (table(rows, caption="What each model hardly sees"),), figures
+    )
 
 
 def profile_page(result: Profile) -> str:
@@ -219,15 +262,17 @@ def profile_page(result: Profile) -> str:
             "symmetry",
             "Symmetries",
             ("A model that is invariant under a move the labels do not share throws information away; one that lacks a "
-             "symmetry the labels have must learn it from data.",),
+             "symmetry the labels have must learn it from data. Equivariant: nothing changes when all samples are moved alike.",
+             *_groups(result)),
             (_symmetries(result),),
         ),
         _blind(result, charts),
         _regimes(result, charts),
-        Section("method", "How this was made", (*result.notes, _method(result))),
+        Section("method", "How this was made", (*(f"{n[0].upper()}{n[1:]}." for n in result.notes), _method(result))),
     ]  # fmt: skip
     subtitle = (
-        f"{result.task}, {result.n_train} training samples, pilot of {result.pilot}; no network was trained to the end."
+        f"{result.task.capitalize()}, {result.n_train:,} samples, of which a pilot of {result.pilot} was looked at. "
+        "No network was trained to the end."
     )
     return page(
         f"Profile of {result.data}",
@@ -249,5 +294,5 @@ def _with_claims(section: Section) -> Section:
 def _method(result: Profile) -> str:
     return (
         f"Each candidate's kernel was computed on {result.pilot} samples; kernel regression was measured on parts of them and "
-        f"extrapolated by a power law, spectral theory and kernel PCA. Candidates are ranked at {result.horizon} samples."
+        f"extrapolated ({', '.join(result.best.forecast.estimators)}). Candidates are ranked at {result.horizon:,} samples."
     )

@@ -43,7 +43,7 @@ def theme(mode: str = "both") -> dict[str, Any]:
         "background": _PAPER[mode],
         "font": "system-ui, sans-serif",
         "title": {"color": ink, "subtitleColor": ink, "fontSize": 14, "anchor": "start", "fontWeight": 600},
-        "axis": {**labels, "gridColor": grid, "domainColor": grid, "tickColor": grid},
+        "axis": {**labels, "gridColor": grid, "domainColor": grid, "tickColor": grid, "labelSeparation": 5},
         "legend": labels,
         "header": labels,
         "view": {"stroke": None, "continuousWidth": 420, "continuousHeight": 260},

@@ -80,11 +80,16 @@ def table(rows: Sequence[Mapping[str, Any]], *, caption: str = "") -> str:
             short = isinstance(value, (int, float)) or (isinstance(value, str) and len(value) < 26)
             cells += f"{'<td class=number>' if short else '<td>'}{escape(format_value(value))}</td>"
         body += f"<tr>{cells}</tr>"
-    title = f"<caption>{escape(caption)}</caption>" if caption else ""
+    title = f'<p class="caption">{_text(caption)}</p>' if caption else ""
     return (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(caption or "table")}"><table>{title}'
+        f'{title}<div class="scroll" tabindex="0" role="region" aria-label="{escape(caption or "table")}"><table>'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
+
+
+def _text(line: str) -> str:
+    """Escaped, a number and its per cent sign kept on one line."""
+    return escape(line).replace(" %", "&nbsp;%")
 
 
 def folded(summary: str, html: str) -> str:
@@ -135,13 +140,13 @@ def inert_json(value: Any) -> str:
 
 def _section(section: Section, charts: dict[str, Any]) -> str:
     parts = [f'<section id="{escape(section.id)}"><h2>{escape(section.title)}</h2>']
-    parts += [f"<p>{escape(line)}</p>" for line in section.text]
+    parts += [f"<p>{_text(line)}</p>" for line in section.text]
     for figure in section.figures:
         label = f"chart-{section.id}-{figure.name}"
         charts[label] = _specification(figure.chart)
         parts.append(
             f'<figure><div class="chart" id="{escape(label)}" role="img" aria-label="{escape(figure.alt)}"></div>'
-            f"<figcaption>{escape(figure.caption)}</figcaption></figure>"
+            f"<figcaption>{_text(figure.caption)}</figcaption></figure>"
         )
     parts += list(section.html)
     if section.pictures:
@@ -178,12 +183,12 @@ def page(
     body = "".join(_section(section, charts) for section in sections)
     links = "".join(f'<li><a href="#{escape(s.id)}">{escape(s.title)}</a></li>' for s in sections)
     said = "".join(
-        f"<p>{'<strong>' if i == 0 else ''}{escape(line)}{'</strong>' if i == 0 else ''}</p>"
+        f"<p>{'<strong>' if i == 0 else ''}{_text(line)}{'</strong>' if i == 0 else ''}</p>"
         for i, line in enumerate(verdict)
     )
     if said:
         said = f'<div class="verdict{"" if sure else " open"}">{said}</div>'
-    careful = "".join(f"<li>{escape(line)}</li>" for line in warnings)
+    careful = "".join(f"<li>{_text(line)}</li>" for line in warnings)
     scripts = ""
     if charts:
         scripts = (
