@@ -9,7 +9,7 @@ import torch
 
 from priorscope.inference import GradientDescent, QuadraticHinge
 from priorscope.papers._jamming import PAPER, n_weights
-from priorscope.papers._jamming_claims import transition
+from priorscope.papers._jamming_claims import living_loss, transition
 from priorscope.papers._jamming_training import MARGIN, train_hinge
 from priorscope.probes import plain_network, random_patterns
 
@@ -91,6 +91,21 @@ def test_judges_know_the_papers_table_and_its_opposites():
     assert CLAIMS["J.10"].judge(right.assign(lowest_at=[[-1e-3, -1e-2, -1e-1]] * len(right))).verdict == "fails"
     assert CLAIMS["J.4"].judge(right.assign(n_positive=right.n_negative)).verdict == "fails"  # tanh is not lopsided
     assert CLAIMS["J.4"].judge(right.assign(loss=right.loss * 100)).verdict == "not shown"  # tanh is far from jamming
+
+
+def test_dead_patterns_do_not_hold_a_fitted_run_back():
+    """Eight dead patterns, f = 1/3 or 0 for each label, among living ones that are all but fitted."""
+    living = np.concatenate([np.linspace(1e-9, 1e-7, 80), np.full(12, -0.3)])
+    dead = np.array([5 / 6, 1 / 6, 1 / 6, 1 / 6, 0.5 + 2e-8, 0.5 - 2e-8, 1 / 6, 1 / 6])
+    slack = np.concatenate([living, dead])
+    whole = float((np.maximum(slack, 0) ** 2).sum()) / 200
+    assert living_loss(slack, 8, whole) == pytest.approx(0, abs=1e-12)
+    assert living_loss(slack, 7, whole) == whole  # the count does not fit: nothing is taken away
+    jammed = known()
+    same = jammed[(jammed.part == "run") & (jammed.loss > 0)].assign(loss=whole)
+    slacks = {"n_dead": 8, "slack": [slack] * len(same)}
+    assert CLAIMS["J.9"].judge(same).verdict == "holds"
+    assert CLAIMS["J.9"].judge(same.assign(**slacks)).note == "no jammed run"
 
 
 def test_tiny_runs_judge_and_draw():

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from torch import nn
+import torch
+from torch import Tensor, nn
 
 from priorscope.inference import QuadraticHinge
 from priorscope.lab import Paper
@@ -80,7 +81,7 @@ def grid(scale: str) -> list[dict[str, Any]]:
     for depth, width in shapes:
         for activation in ("relu", "tanh"):
             same = {"part": "effective", "activation": activation, "depth": depth, "width": width, "ratio": 0.0}
-            points.append({**same, "n_train": n, "steps": 0, "seed": 0})
+            points.append({**same, "n_train": n, "steps": 0, "left_out": "weights", "seed": 0})
     return points
 
 
@@ -94,7 +95,7 @@ def run(point: dict[str, Any]) -> dict[str, Any]:
     if point["part"] == "effective":
         return sizes | {
             "n_effective": effective_parameters(net, data.inputs),
-            "n_dead": _dead_weights(net, data.inputs),
+            "n_dead": _unreached(net, data.inputs),
         }
     loss = QuadraticHinge(MARGIN)
     if point["part"] == "smooth":
@@ -147,15 +148,24 @@ def _smooth(net: Any, data: Any, steps: int) -> dict[str, Any]:
     }
 
 
-def _dead_weights(net: Any, inputs: Any) -> int:
-    """Parameters that hang on neurons which no pattern switches on, beyond the one a rescaling takes from each neuron."""
-    z, lost, layers = inputs, 0, list(net)
-    for i, module in enumerate(layers):
+def _unreached(net: nn.Sequential, inputs: Tensor) -> int:
+    """Parameters no pattern reaches, beyond the one a rescaling takes from each neuron.
+
+    Those are weights into and out of neurons that are never on, and weights between neurons that are never on together:
+    their gradient is zero on every pattern, so they count for nothing in N (source, Sec. III: neurons never active).
+    """
+    z, never = inputs, 0
+    for module in net:
         z = module(z)
         if isinstance(module, nn.ReLU):
-            dead = int((z == 0).all(0).sum())
-            lost += dead * (layers[i - 1].in_features + 1 + layers[i + 1].out_features - 1)
-    return lost
+            never += int((z == 0).all(0).sum())
+
+    def output(params: dict[str, Tensor], x: Tensor) -> Tensor:
+        return torch.func.functional_call(net, params, (x[None],))[0, 0]
+
+    params = {name: p.detach() for name, p in net.named_parameters()}
+    gradients = torch.func.vmap(torch.func.grad(output), (None, 0))(params, inputs)
+    return sum(int((g.flatten(1) == 0).all(0).sum()) for g in gradients.values()) - never
 
 
 def chart(table: pd.DataFrame) -> Any:

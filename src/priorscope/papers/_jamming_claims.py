@@ -8,13 +8,14 @@ import numpy as np
 import pandas as pd
 
 from priorscope.lab import Verdict
+from priorscope.papers._jamming_training import MARGIN
 from priorscope.probes import small_argument_exponent
 from priorscope.statistics import bootstrap_interval
 
-__all__ = ["JUDGES", "transition"]
+__all__ = ["JUDGES", "living_loss", "transition"]
 
 FITTED = 0.1  # a run with fewer living unsatisfied patterns per weight counts as fitted: the papers' rule for N*
-FALLING = 1e-6  # so small a loss is still on its way to zero: fitted too
+FALLING = 1e-6  # so small a loss of the living patterns is still on its way to zero: fitted too
 NEAR = 0.01  # loss (margin 1/2) below which a run is near the transition
 FEW_PRECISION = 4  # so many unsatisfied patterns are an artefact of precision, and count as none
 
@@ -30,7 +31,29 @@ def _jammed(table: pd.DataFrame, activation: str = "relu", depth: int | None = N
 
 
 def _fitted(rows: pd.DataFrame) -> pd.Series:
-    return (rows.overlap_ratio < FITTED) | (rows.loss < FALLING)
+    return (rows.overlap_ratio < FITTED) | (_living(rows) < FALLING)
+
+
+def _living(rows: pd.DataFrame) -> pd.Series:
+    if "slack" not in rows or "n_dead" not in rows:
+        return rows.loss
+    found = [
+        living_loss(np.asarray(s, float), int(dead), loss) if dead > 0 else loss
+        for s, dead, loss in zip(rows.slack, rows.n_dead, rows.loss)
+    ]
+    return pd.Series(found, index=rows.index, dtype=float)
+
+
+def living_loss(slack: np.ndarray, n_dead: int, loss: float) -> float:
+    """The loss without what dead patterns add to it: their outputs are constants f, so their slacks ε ± f come twice or mirrored.
+
+    The whole loss where that does not find as many patterns as were counted.
+    """
+    up = np.round(slack[slack > 1e-6], 12)
+    values, counts = np.unique(up, return_counts=True)
+    constant = values[(counts > 1) | np.isin(np.round(2 * MARGIN - values, 12), values)]
+    dead = np.isin(up, np.round(np.concatenate([constant, 2 * MARGIN - constant]), 12))
+    return loss - float((up[dead] ** 2).sum()) / (2 * len(slack)) if dead.sum() == n_dead else loss
 
 
 def transition(ratios: np.ndarray, success: np.ndarray) -> float:
@@ -103,7 +126,7 @@ def _j3(table: pd.DataFrame) -> Verdict:
         return Verdict("not shown", note="runs lie on one side of the transition")
     lowest = jammed.sort_values("loss").head(3)
     value = float(lowest.overlap_ratio.mean())
-    left = runs[_fitted(runs) & (runs.loss >= FALLING) & (runs.n_unsatisfied - runs.n_dead > FEW_PRECISION)]
+    left = runs[_fitted(runs) & (_living(runs) >= FALLING) & (runs.n_unsatisfied - runs.n_dead > FEW_PRECISION)]
     note = (
         f"mean of the three lowest losses ({lowest.loss.max():.1e} and below); smallest of {len(jammed)} jammed runs "
         f"{jammed.overlap_ratio.min():.2f}; {len(left)} runs between the two sides"
@@ -190,7 +213,9 @@ def _j8(table: pd.DataFrame) -> Verdict:
     off = (rows.n_effective - (rows.n_parameters - hidden - rows.n_dead)).abs()
     share = float((off / rows.n_parameters).max())
     note = f"largest deviation; {len(rows)} networks of depths {sorted(set(rows.depth))}; tanh, without the symmetry, loses "
-    note += f"none; neurons that no pattern switches on cost up to {int(rows.n_dead.max())} more, beyond them {int(off.max())} "
+    note += (
+        f"none; weights that no pattern reaches cost up to {int(rows.n_dead.max())} more, beyond them {int(off.max())} "
+    )
     note += f"({share:.1%})"
     if (plain == 0).all():
         return Verdict("holds", 0.0, note=note)
@@ -235,7 +260,7 @@ JUDGES: dict[str, tuple[float | str, Callable[[pd.DataFrame], Verdict]]] = {
     "J.5": ("rank within 10 % of N_Δ; smallest eigenvalue at least a tenth of the median", _j5),
     "J.6": ("ratio of spreads below 1", _j6),
     "J.7": ("inside both intervals", _j7),
-    "J.8": ("0, neurons that are never on left out", _j8),
+    "J.8": ("0, weights that no pattern reaches left out", _j8),
     "J.9": ("0.15 to 0.3", _j9),
     "J.10": ("4 to 16 % for ReLU; tanh below half of it, number and size of negative modes falling with time", _j10),
 }
