@@ -42,6 +42,7 @@ def test_counts_of_a_network_solved_by_hand():
     assert found["n_dead"] == 1
     assert found["overlap_ratio"] == 1 / 4
     assert found["loss"] == pytest.approx((0.5**2 + 0.2**2) / 6)
+    assert found["living_loss"] == pytest.approx(0.2**2 / 6)
 
 
 def known(smaller: float = 0.5, power: float = 0.7, jump: float = 0.5, loss: float = 1e-3) -> pd.DataFrame:
@@ -55,7 +56,8 @@ def known(smaller: float = 0.5, power: float = 0.7, jump: float = 0.5, loss: flo
     for ratio, value in ((5.0, 0.0), (6.0, 0.0), (7.0, jump), (8.0, jump + 0.1)):
         for seed in range(2):
             run = {"part": "jump", "data": "mnist", "seed": seed, "n_train": round(ratio * 152), "n_weights": 152}
-            rows.append({**run, "overlap_ratio": value, "loss": loss * (1 + ratio) if value else 0.0})
+            left = loss * (1 + ratio) if value else 0.0
+            rows.append({**run, "overlap_ratio": value, "loss": left, "living_loss": left})
     return pd.DataFrame(rows)
 
 

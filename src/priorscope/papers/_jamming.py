@@ -174,8 +174,10 @@ def chart(table: pd.DataFrame) -> Any:
 
     runs = table[table.part.isin(["run", "smooth"])].copy()
     runs["network"] = [f"{a}, L = {d}, h = {h}" for a, d, h in zip(runs.activation, runs.depth, runs.width)]
+    runs = runs.sort_values(["activation", "depth", "width"])
     shown = runs[["network", "ratio", "overlap_ratio", "loss"]]
-    base = alt.Chart(shown).mark_point(filled=True, size=45).encode(color=alt.Color("network:N", title=None))
+    colour = alt.Color("network:N", title=None, sort=list(dict.fromkeys(runs.network)))
+    base = alt.Chart(shown).mark_point(filled=True, size=45).encode(color=colour)
     y = alt.Y("overlap_ratio:Q", title="unsatisfied patterns per weight N_Δ/N")
     left = base.encode(alt.X("ratio:Q", title="patterns per weight P/N", scale=alt.Scale(zero=False)), y)
     right = base.transform_filter("datum.loss > 1e-6").encode(

@@ -17,13 +17,14 @@ from priorscope.probes import plain_network
 __all__ = ["PAPER"]
 
 DIM = 10
-# of each scale: steps and depth of all runs; (data, P, widths of the search, seeds); (width, ratios P/N, seeds) of the jump
+# of each scale: steps and depth of the search; (data, P, widths of the search, seeds); of the jump the data, width, ratios
+# P/N, seeds, and its steps: near the transition runs are slow
 SIZES: dict[str, dict[str, Any]] = {
     "tiny": {
         "steps": 1500,
         "depth": 2,
         "star": [("digits", 60, [1, 2, 4, 8, 12], 1), ("random", 60, [2, 4, 8, 12, 16], 1)],
-        "jump": ("digits", 3, [2.0, 9.0], 2),
+        "jump": ("digits", 3, [2.0, 9.0], 2, 1500),
     },
     "small": {
         "steps": 40_000,
@@ -36,7 +37,7 @@ SIZES: dict[str, dict[str, Any]] = {
             ("mnist", 1000, [5, 6, 7, 8, 9, 10, 12], 3),
             ("mnist", 500, [3, 4, 5, 6, 7, 8, 10], 3),
         ],
-        "jump": ("mnist", 8, [5.0, 6.0, 7.0, 8.0], 3),
+        "jump": ("mnist", 8, [5.0, 5.5, 6.0, 6.5, 7.0], 3, 100_000),
     },
     "paper": {
         "steps": 2_000_000,
@@ -46,7 +47,7 @@ SIZES: dict[str, dict[str, Any]] = {
             for data in ("random", "mnist")
             for n in (500, 1000, 5000, 10_000, 50_000)
         ],
-        "jump": ("mnist", 30, [8.0, 9.0, 10.0, 11.0, 12.0, 13.0, 14.0, 15.0, 17.0], 4),
+        "jump": ("mnist", 30, [8.0, 9.0, 10.0, 11.0, 12.0, 13.0, 14.0, 15.0, 17.0], 4, 3_000_000),
     },
 }
 
@@ -54,20 +55,26 @@ SIZES: dict[str, dict[str, Any]] = {
 def grid(scale: str) -> list[dict[str, Any]]:
     """Searches for N* (the longest first), then runs over P/N at one width."""
     size = SIZES[scale]
-    same = {"depth": size["depth"], "steps": size["steps"]}
+    depth = size["depth"]
     points = [
-        {"part": "star", "data": data, "n_train": n, "widths": widths, **same, "seed": seed}
+        {
+            "part": "star",
+            "data": data,
+            "n_train": n,
+            "widths": widths,
+            "depth": depth,
+            "steps": size["steps"],
+            "seed": seed,
+        }
         for data, n, widths, seeds in size["star"]
         for seed in range(seeds)
     ]
-    data, width, ratios, seeds = size["jump"]
-    weights = (DIM + 1) * width + (size["depth"] - 1) * width**2
+    data, width, ratios, seeds, steps = size["jump"]
+    weights = (DIM + 1) * width + (depth - 1) * width**2
     for ratio in ratios:
         n = round(ratio * weights / 2) * 2
-        points += [
-            {"part": "jump", "data": data, "n_train": n, "widths": [width], **same, "seed": seed}
-            for seed in range(seeds)
-        ]
+        same = {"part": "jump", "data": data, "n_train": n, "widths": [width], "depth": depth, "steps": steps}
+        points += [{**same, "seed": seed} for seed in range(seeds)]
     return points
 
 
@@ -114,7 +121,8 @@ def chart(table: pd.DataFrame) -> Any:
     stars = stars.assign(data=stars.data.map(names))
     bound = pd.DataFrame({"n_train": sorted(set(table[table.part == "star"].n_train))})
     bound = bound.assign(n_star=4 * bound.n_train, data="bound 4P")
-    x = alt.X("n_train:Q", title="patterns P", scale=alt.Scale(type="log", nice=False, padding=20))
+    ticks = alt.Axis(values=sorted({int(n) for n in bound.n_train}))
+    x = alt.X("n_train:Q", title="patterns P", scale=alt.Scale(type="log", nice=False, padding=20), axis=ticks)
     y = alt.Y("n_star:Q", title="weights at the transition N*", scale=alt.Scale(type="log"))
     colour = alt.Color("data:N", title=None, legend=alt.Legend(symbolOpacity=1))
     left = (

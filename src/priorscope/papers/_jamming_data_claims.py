@@ -33,7 +33,7 @@ def _smaller_and_half(table: pd.DataFrame) -> Verdict:
     ratios = {n: float(np.exp(np.log(stars["images"][n]).mean() - np.log(stars["random"][n]).mean())) for n in shared}
     note = "N* over that of random labels " + ", ".join(f"{r:.2f} (P = {n})" for n, r in ratios.items())
     runs = table[table.part == "jump"]
-    jammed = runs[(runs.overlap_ratio >= FITTED) & (runs.loss >= FALLING)].sort_values("loss")
+    jammed = runs[(runs.overlap_ratio >= FITTED) & (runs.living_loss >= FALLING)].sort_values("loss")
     if jammed.empty or len(jammed) == len(runs):
         return Verdict("not shown", note=note + "; runs of the jump lie on one side")
     lowest = jammed.head(3)

@@ -73,6 +73,7 @@ def counts(network: nn.Sequential, data: Split, margin: float) -> dict[str, Any]
     return {
         "n_weights": n,
         "loss": float(slack.clamp(min=0).square().mean() / 2),
+        "living_loss": float(slack[~dead].clamp(min=0).square().sum() / 2 / len(slack)),
         "n_unsatisfied": int(unsatisfied.sum()),
         "n_dead": int((unsatisfied & dead).sum()),
         "overlap_ratio": living / n,
