@@ -34,6 +34,15 @@ def test_directional_labels_follow_the_formula(kind):
     assert abs(float(data.train_labels.float().mean()) - 0.5) < 5 * 0.5 / 4000**0.5
 
 
+def test_frequency_of_the_sine():
+    u = basis()
+    data = directional(u[0], "sinusoidal", 500, strength=5.0, frequency=0.5)
+    s = data.inputs.double() @ u[0]
+    clear = (0.5 * s).sin().abs() > 1e-4
+    assert torch.equal(((0.5 * s).sin() > 0)[clear], (data.targets[:, 0] > 0)[clear])
+    assert not torch.equal((s.sin() > 0)[clear], (data.targets[:, 0] > 0)[clear])
+
+
 def test_linear_plus_circle_breaks_one_feature_in_the_test_split():
     u = basis()
     for keep in ("linear", "circle"):

@@ -36,24 +36,26 @@ def test_removal_and_pruning_judges():
 
 
 def test_training_judges():
-    def table(gap, above):
+    def table(gap, above, trained=1.0):
         rows = []
         for s in range(5):
             for model in ("mlp", "lenet", "resnet"):
                 mine, more = (0.0, 0.0) if model == "mlp" else (gap, above)
                 gsg = np.linspace(0.2, 0.6, 21)
-                curves = {"corr_gsg": gsg, "corr_s": gsg - more}
+                curves = {"corr_gsg": gsg, "corr_s": gsg - more, "corr_gsg_s": 0.9}
                 rows.append({"part": "alignment", "model": model, "data": "cifar2", "seed": s, **curves})
                 for data, sign in (("G", 1), ("flip", 0)):
                     fit = {"mean_accuracy": 0.6 + sign * mine, "mean_velocity": 0.1 + sign * mine}
+                    fit["train_accuracy"] = trained
                     rows.append({"part": "flip", "model": model, "data": data, "seed": s, **fit})
                     if model == "lenet":
-                        parts = ("data size", "few parameters")
-                        rows += [{"part": p, "model": model, "data": data, "seed": s, **fit} for p in parts]
-            rates = {"part": "rate", "model": "lenet", "data": "linear", "seed": s, "test_bottom": 0.7}
-            rows += [{**rates, "learning_rate": r, "test_top": 0.7 + gap} for r in (1.0, 0.001)]
+                        rows.append({"part": "data size", "model": model, "data": data, "seed": s, **fit})
+            pair = {"data": "linear", "seed": s, "test_bottom": 0.7, "test_top": 0.7 + gap, "fit_top": trained}
+            rows += [{"part": "rate", "model": "residual", "learning_rate": r, **pair} for r in (1.0, 0.001)]
+            rows.append({"part": "few parameters", "model": "lenet", "learning_rate": 0.1, **pair})
         return pd.DataFrame(rows)
 
     judges = [claim.judge for claim in _geometry_training.PAPER.claims]
     assert [j(table(0.2, 0.1)).verdict for j in judges] == ["holds"] * 3
     assert [j(table(-0.2, -0.1)).verdict for j in judges] == ["fails"] * 3
+    assert [j(table(0.2, 0.1, trained=0.5)).verdict for j in judges[1:]] == ["not shown"] * 2  # nothing was tested

@@ -33,6 +33,16 @@ def test_scores_are_the_rayleigh_quotient_and_pruning_drops_the_lowest():
     assert scores.table()["score"].idxmin() == int(scores.order()[0])
 
 
+def test_pruning_by_class_keeps_the_shares_of_the_classes():
+    x = torch.arange(1.0, 41.0)[:, None]
+    labels = (torch.arange(40) >= 30).long()  # class 1 has the ten highest scores
+    d = Dataset(Split(x, x), Split(x, x), "made-up", ("a", "b"), labels, labels)
+    kept = prune(d, 0.5, x[:, 0], by_class=True)
+    assert kept.inputs[:, 0].tolist() == [*range(16, 31), *range(36, 41)]
+    assert prune(d, 0.5, x[:, 0]).train_labels.bincount().tolist() == [10, 10]
+    assert prune(d, 0.5, by_class=True, seed=1).train_labels.bincount().tolist() == [15, 5]
+
+
 def test_removed_features_are_those_with_least_geometry_per_variance():
     d = data(4000)
     # G/S along the axes is about 8, 1, 1/9 and 1/2: the third axis goes first, then the fourth
@@ -55,6 +65,8 @@ def test_bad_input():
         prune(d, 1.0)
     with pytest.raises(ValueError, match=r"one score a training sample \(200\)"):
         prune(d, 0.5, torch.zeros(3))
+    with pytest.raises(ValueError, match="by class needs labels"):
+        prune(d, 0.5, by_class=True)
     with pytest.raises(ValueError, match="1 <= k < 4"):
         remove_features(d, 4, geometry=geometry(1.0, 1, 1, 1))
     with pytest.raises(ValueError, match="a model or a geometry"):

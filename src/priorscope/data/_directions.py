@@ -93,14 +93,16 @@ def directional(
     strength: float | None = None,
     noise: float = 1.0,
     offset: float | None = None,
+    frequency: float = 1.0,
     seed: int = 0,
     input_shape: Sequence[int] | None = None,
 ) -> Dataset:
     r"""Inputs :math:`x = \epsilon\alpha u + \omega` with :math:`\alpha\sim N(0,1)` and noise at right angles to u.
 
     Labels are :math:`\mathrm{sgn}(s + b)` ("linear"), :math:`\mathrm{sgn}(s^2 + b)` ("quadratic") or
-    :math:`\mathrm{sgn}(\sin s + b)` ("sinusoidal") of :math:`s = x\cdot u`. The strength ε is 0.9, 2.0 and 2.1 by
-    default, from the paper (App. A.7); the offset b balances the classes: 0, −ε²·0.4549 (the median of χ²₁) and 0.
+    :math:`\mathrm{sgn}(\sin \nu s + b)` ("sinusoidal", with :math:`\nu` the ``frequency``) of :math:`s = x\cdot u`. The
+    strength ε is 0.9, 2.0 and 2.1 by default, from the paper (App. A.7); the offset b balances the classes: 0, −ε²·0.4549
+    (the median of χ²₁) and 0.
 
     Example:
         >>> u = torch.eye(4)[0]
@@ -118,7 +120,7 @@ def directional(
     parts = []
     for n in (n_train, n_test):
         s = epsilon * torch.randn(n, generator=generator, dtype=torch.float64)
-        value = {"linear": s, "quadratic": s**2, "sinusoidal": s.sin()}[kind] + b
+        value = {"linear": s, "quadratic": s**2, "sinusoidal": (frequency * s).sin()}[kind] + b
         y = torch.where(value >= 0, 1.0, -1.0).to(torch.float64)
         parts.append((s[:, None] @ basis + _noise(n, basis, noise, generator), y))
     return _assemble(parts, f"directional-{kind}", input_shape)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,16 @@ from ._geometry_sizes import REDUCED, SOURCE, models_of, sizes, width_of
 __all__ = ["PAPER"]
 
 KINDS = ("linear", "quadratic", "sinusoidal")
+RANKS = {
+    "tiny": [0, 32, 63],
+    "small": [0, 1, 2, 4, 7, 11, 15, 23, 31, 47, 63],  # dense at the top, where accuracy falls
+    "paper": list(range(0, 1024, 10)),  # every tenth, as published
+}
 
 
 def grid(scale: str) -> list[dict[str, Any]]:
     """Models × label kinds × repeats; each run trains one network a rank."""
-    epochs, repeats, ranks = {"tiny": (2, 1, 3), "small": (20, 5, 5), "paper": (50, 5, 1024)}[scale]
+    epochs, repeats = {"tiny": (2, 1), "small": (60, 5), "paper": (50, 5)}[scale]
     names = ("mlp",) if scale == "tiny" else models_of(scale)
     return [
         {
@@ -28,7 +34,7 @@ def grid(scale: str) -> list[dict[str, Any]]:
             "kind": k,
             **sizes(scale),
             "epochs": epochs,
-            "ranks": ranks,
+            "ranks": RANKS[scale],
             "seed": s,
         }
         for m in names
@@ -38,19 +44,21 @@ def grid(scale: str) -> list[dict[str, Any]]:
 
 
 def run(point: dict[str, Any]) -> dict[str, Any]:
-    """Test and training accuracies at evenly spaced ranks of the eigenvectors of G, the first and the last included."""
+    """Test and training accuracies at the given ranks of the eigenvectors of G, the first and the last included."""
     from priorscope.data import directional
 
-    from ._geometry_models import accuracies, geometry, spaced_ranks, train
+    from ._geometry_models import accuracies, geometry, train
 
     name, size, seed = point["model"], point["size"], point["seed"]
     modes = geometry(name, point["n_models"], 1, size, point["width"]).modes
-    ranks = spaced_ranks(0, modes.shape[1], point["ranks"])
+    ranks = point["ranks"]
     options: dict[str, Any] = {"seed": seed, "input_shape": (1, size, size)}
-    if name in ("resnet", "residual") and point["kind"] == "sinusoidal":
-        options["strength"] = 5.0  # App. A.7: 2.1 for the dense net and LeNet, 5.0 for ResNet18
+    if point["kind"] == "sinusoidal":
+        strength = 5.0 if name in ("resnet", "residual") else 2.1  # App. A.7: 5.0 for ResNet18
+        options |= {"strength": strength, "frequency": math.pi / strength}  # sin(πα), as in the released code
     sets = [directional(modes[:, k], point["kind"], point["n_train"], 1000, **options) for k in ranks]
-    template, params = train(name, sets, seed=seed, width=point["width"], epochs=point["epochs"], batch=point["batch"])
+    steps: dict[str, Any] = {"epochs": point["epochs"], "batch": point["batch"], "clip": 0.5, "decay": True}
+    template, params = train(name, sets, seed=seed, width=point["width"], **steps)
     test = accuracies(template, params, sets)
     fit = accuracies(template, params, sets, which="train")
     return {"rank": np.array(ranks), "accuracy": np.array(test), "train_accuracy": np.array(fit)}
@@ -136,4 +144,4 @@ CLAIMS = (
     ),
 )
 
-PAPER = Paper("directions", "Learning a direction of the input space", SOURCE, 1, grid, run, CLAIMS, chart)
+PAPER = Paper("directions", "Learning a direction of the input space", SOURCE, 2, grid, run, CLAIMS, chart)

@@ -13,6 +13,8 @@ REDUCED = (
     "global pooling in place of ResNet18"
 )
 
+NARROW = "Reduced: 1×8×8 inputs, 640 samples (10 a dimension, as published), ResNet18 of width 4 without normalisation"
+
 
 def sizes(scale: str) -> dict[str, Any]:
     """What all points of a scale share; ``n_train`` keeps the published ten samples a dimension."""

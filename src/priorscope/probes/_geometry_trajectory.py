@@ -95,6 +95,8 @@ def geometry_trajectory(
     learning_rate: float = 0.1,
     momentum: float = 0.9,
     batch: int = 128,
+    clip: float = 5.0,
+    decay: bool = False,
     geometry: AverageGeometry | None = None,
     n_models: int = 500,
     n_probes: int = 16,
@@ -107,8 +109,9 @@ def geometry_trajectory(
     After every epoch: :math:`\mathrm{Corr}(G^t, GSG)` and :math:`\mathrm{Corr}(G^t, S)` with G the geometry at
     initialisation (measured over ``n_models`` unless ``geometry`` is given) and S the second moment of the training inputs,
     the velocity :math:`1 - \mathrm{Corr}(G^t, G^{t-1})`, and the training accuracy. Networks are trained together by SGD
-    with momentum on the logistic loss; defaults 0.1, 0.9 and 128, from the paper (App. A.12). ``model`` as for
-    ``average_geometry``; targets are ±1. Source: geometric invariance hypothesis paper, Figs. 2 and 3.
+    with momentum on the logistic loss; defaults 0.1, 0.9 and 128, from the paper (App. A.12); gradients are clipped to
+    norm ``clip`` a network, and ``decay`` lets the rate fall linearly to zero. ``model`` as for ``average_geometry``;
+    targets are ±1. Source: geometric invariance hypothesis paper, Figs. 2 and 3.
 
     Example:
         >>> import priorscope as ps
@@ -145,7 +148,19 @@ def geometry_trajectory(
             curves["velocity"].append(1 - matrix_correlation(now, last.pop()))
         last.append(now)
 
-    options = {"epochs": epochs, "learning_rate": learning_rate, "momentum": momentum, "batch": batch, "seed": seed}
-    trained = train_stacked(draws.template, draws(n_networks), x, signs, watch=watch, **options)  # type: ignore[arg-type]
+    trained = train_stacked(
+        draws.template,
+        draws(n_networks),
+        x,
+        signs,
+        epochs=epochs,
+        learning_rate=learning_rate,
+        momentum=momentum,
+        batch=batch,
+        clip=clip,
+        decay=decay,
+        seed=seed,
+        watch=watch,
+    )
     values = {name: torch.tensor(v, dtype=torch.float64) for name, v in curves.items()}
     return GeometryTrajectory(**values, geometry=G, template=draws.template, stacked=trained)

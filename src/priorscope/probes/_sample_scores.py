@@ -79,13 +79,15 @@ def prune(
     scores: SampleScores | Tensor | None = None,
     *,
     model: Any = None,
+    by_class: bool = False,
     seed: int = 0,
     **options: Any,
 ) -> Dataset:
     """The data set without the ``fraction`` of its training samples of lowest score.
 
     Scores are given, or those of ``model`` (``options`` go to ``sample_scores``). With neither, random samples go: the
-    control.
+    control. ``by_class`` takes the same fraction from every class, so that the classes keep their shares; otherwise a
+    class whose samples all score low can vanish.
 
     Example:
         >>> import priorscope as ps
@@ -99,10 +101,15 @@ def prune(
     if scores is None and model is not None:
         scores = sample_scores(data, model, seed=seed, **options)
     if scores is None:
-        order = torch.randperm(n, generator=torch.Generator().manual_seed(seed))
+        values = torch.rand(n, generator=torch.Generator().manual_seed(seed))
     else:
         values = scores.scores if isinstance(scores, SampleScores) else scores
         if values.shape != (n,):
             raise ValueError(f"prune needs one score a training sample ({n}); got shape {tuple(values.shape)}.")
-        order = values.argsort()
-    return data.take(order[round(n * fraction) :].sort().values)
+    groups = [torch.arange(n)]
+    if by_class:
+        if data.train_labels is None:
+            raise ValueError(f"prune by class needs labels, and {data.name} has none; leave by_class=False.")
+        groups = [torch.nonzero(data.train_labels == c)[:, 0] for c in data.train_labels.unique()]
+    kept = [rows[values[rows].argsort()[round(len(rows) * fraction) :]] for rows in groups]
+    return data.take(torch.cat(kept).sort().values)
