@@ -28,6 +28,24 @@ def test_byte_images_are_scaled_and_get_a_channel():
     assert data.targets[:, 0].tolist() == [1 - 2 * int(v) for v in data.train_labels]
 
 
+@pytest.mark.parametrize(
+    "shape, read",
+    [
+        ((1, 128), (1, 128)),
+        ((3, 64), (3, 64)),
+        ((12, 500), (12, 500)),
+        ((8, 8), (1, 8, 8)),
+        ((2, 2), (1, 2, 2)),
+        ((28, 60), (1, 28, 60)),
+        ((1, 1, 128), (1, 1, 128)),
+    ],
+)
+def test_long_arrays_are_signals_and_others_images(shape, read):
+    data = from_arrays(np.random.default_rng(0).standard_normal((10, *shape)), np.arange(10) % 2)
+    assert data.input_shape == read
+    assert ("signals" in " ".join(data.notes)) == (len(read) == 2)
+
+
 def test_regression_and_given_test_split():
     data = from_arrays(np.eye(3), [0.5, 1.5, 2.5], test=(np.eye(3)[:2], [1.0, 2.0]))
     assert data.task == "regression"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from priorscope.profiles import Profile
+    from priorscope.profiles import CandidateProfile, Profile
 
 __all__ = ["profile"]
 
@@ -29,11 +29,19 @@ def _check_out(out: Path | None, static: str | None) -> None:
         out.mkdir(parents=True, exist_ok=True)
 
 
+def _needed(candidate: CandidateProfile) -> str:
+    from priorscope.profiles._phrases import count
+
+    if not candidate.learns:
+        return "–"
+    return count(candidate.needed.value) if candidate.needed.reached else f"> {count(candidate.forecast.grid[-1])}"
+
+
 def _screen_table(result: Profile) -> Any:
     """The profile's table as a terminal of 80 columns can show it; a star where there are warnings."""
     from rich import box
 
-    from priorscope.profiles._phrases import count, span, value
+    from priorscope.profiles._phrases import span, value
     from priorscope.report import rich_table
 
     rows = []
@@ -46,11 +54,11 @@ def _screen_table(result: Profile) -> Any:
         }
         if result.task == "classification":
             row["wrong\n "] = f"{100 * candidate.forecast.misclassification(result.horizon).value:.1f} %"
-        row[f"samples\nto {value(result.target_error)}"] = count(candidate.needed.value) if candidate.learns else "–"
+        row[f"samples\nto {value(result.target_error)}"] = _needed(candidate)
         row["verdict"] = candidate.verdict + ("*" if candidate.forecast.warnings else "")
         rows.append(row)
     made = rich_table(rows, title=f"Profile of {result.data}: {result.task}, pilot of {result.pilot}")
-    made.box, made.pad_edge, made.padding = box.SIMPLE_HEAD, False, (0, 1, 0, 0)
+    made.box, made.show_edge, made.pad_edge, made.padding = box.SIMPLE_HEAD, False, False, (0, 1, 0, 0)
     return made
 
 
@@ -107,6 +115,8 @@ def profile(
             screen.print(line, markup=False, highlight=False)
         for line in result.warnings:
             screen.print(f"* take care: {line}", markup=False, highlight=False, style="yellow")
+        for line in result.notes:
+            screen.print(f"note: {line}", markup=False, highlight=False, style="dim")
         screen.print(f"{result.seconds:.0f} s, {result.cpu_seconds:.0f} s of processor time", style="dim")
     if out is not None:
         result.to_html(out / "index.html")

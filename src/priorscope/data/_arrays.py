@@ -16,7 +16,7 @@ __all__ = ["from_arrays", "from_torch"]
 
 
 def _inputs(x: Any, dtype: torch.dtype) -> Tensor:
-    """Inputs as floats: bytes are scaled to [0, 1], (n, height, width) gets its channel axis."""
+    """Inputs as floats: bytes are scaled to [0, 1], (n, height, width) gets its channel axis, (n, channels, length) has it."""
     if isinstance(x, Tensor):
         tensor = x.detach().cpu()
     else:
@@ -27,7 +27,13 @@ def _inputs(x: Any, dtype: torch.dtype) -> Tensor:
             )
         tensor = torch.from_numpy(np.array(array, dtype=array.dtype.newbyteorder("="), order="C"))
     scaled = tensor.to(dtype) / 255 if tensor.dtype == torch.uint8 and tensor.ndim >= 3 else tensor.to(dtype)
-    return scaled[:, None] if scaled.ndim == 3 else scaled
+    return scaled[:, None] if scaled.ndim == 3 and not _is_signal(scaled.shape) else scaled
+
+
+def _is_signal(shape: Any) -> bool:
+    """Whether (n, a, b) are a channels of b samples, not images a high and b wide: at most 4 against 4 times as many, or 16."""
+    _, a, b = shape
+    return bool(a == 1 or (a <= 4 and 4 * a <= b) or 16 * a <= b)
 
 
 def _labels_of(y: Any) -> tuple[np.ndarray, bool]:
@@ -62,7 +68,9 @@ def from_arrays(
 
     Integers, booleans or words in ``y`` are classes and are encoded by the scheme ``classes`` (see ``encode_labels``;
     default "classes"); floats are a regression. Byte images are scaled to [0, 1]; images without a channel axis get
-    one. Without ``test``, a random ``test_fraction`` of the rows is kept for testing.
+    one. Long arrays (n, a, b), with a at most 4 and b at least 4a, or b at least 16a, are signals of a channels, which
+    ``notes`` then says: give (n, 1, a, b) for images of that shape. Without
+    ``test``, a random ``test_fraction`` of the rows is kept for testing.
 
     Example:
         >>> data = from_arrays([[0, 1], [1, 0], [1, 1], [0, 0]], ["a", "b", "b", "a"], test_fraction=0.0)
@@ -70,6 +78,9 @@ def from_arrays(
         (('a', 'b'), [0, 0, 1, 1])
     """
     inputs = _inputs(x, dtype)
+    notes: tuple[str, ...] = ()
+    if inputs.ndim == 3:
+        notes = (f"inputs are read as signals of {inputs.shape[1]} channel(s) and {inputs.shape[2]} samples",)
     array, is_classes = _labels_of(y)
     rows = torch.from_numpy(np.zeros((len(array), 1)))
     check_rows(inputs, rows)
@@ -104,6 +115,7 @@ def from_arrays(
             names,
             labels[train],
             labels[rest],
+            notes=notes,
         )
     if classes not in (None, "real"):
         raise ValueError(
@@ -115,7 +127,8 @@ def from_arrays(
     targets = torch.from_numpy(np.array(array)).to(dtype)
     check_finite(targets, "targets")
     check_varied(targets[train])
-    return Dataset(Split(inputs[train], targets[train]), Split(inputs[rest], targets[rest]), name, task="regression")
+    parts = Split(inputs[train], targets[train]), Split(inputs[rest], targets[rest])
+    return Dataset(*parts, name, task="regression", notes=notes)
 
 
 def _stack(dataset: Any) -> tuple[Tensor, Tensor]:

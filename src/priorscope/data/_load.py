@@ -191,4 +191,4 @@ def load(
     data = from_arrays(
         x, y, test=test, test_fraction=test_fraction, seed=seed, classes=classes, name=name or path.stem, dtype=dtype
     )
-    return replace(data, notes=notes) if notes else data
+    return replace(data, notes=(*notes, *data.notes)) if notes else data

@@ -80,6 +80,7 @@ def as_dict(result: Profile) -> dict[str, Any]:
         "horizon": result.horizon,
         "target_error": result.target_error,
         "predicting_the_mean": {"error": result.baseline.squared, "misclassified": result.baseline.wrong},
+        "target_unit": result.unit,
         "verdict": result.verdict(),
         "warnings": list(result.warnings),
         "notes": list(result.notes),

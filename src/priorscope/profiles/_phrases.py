@@ -41,6 +41,8 @@ def share(interval: Interval) -> str:
         >>> share(Interval(0.0123, 0.004, 0.03))
         '1.2 % (0.4–3.0 %)'
     """
+    if interval.high - interval.low > 0.95:  # no mistake on the pilot
+        return f"{100 * interval.value:.1f} % (unsure)"
     return f"{100 * interval.value:.1f} % ({100 * interval.low:.1f}–{100 * interval.high:.1f} %)"
 
 

@@ -22,6 +22,7 @@ class Prepared:
     pilot: int
     notes: tuple[str, ...]
     original: Any
+    unit: float | None = None  # what 1 is of the target as it came, where there is one and it was standardised
 
     def native(self, index: Any) -> Any:
         """The samples ``index`` at their own size, standardised among themselves: what a user's network is given."""
@@ -76,7 +77,7 @@ def prepare(data: Any, pilot: int = 300, *, resize: int | None = None) -> Prepar
             "which columns or files were read."
         )
     notes: list[str] = []
-    original = data
+    original, unit = data, None
     data, shrunk = _resized(data, resize)
     notes += shrunk
     data = data.standardised()
@@ -87,6 +88,7 @@ def prepare(data: Any, pilot: int = 300, *, resize: int | None = None) -> Prepar
             train=replace(data.train, targets=(data.train.targets - mean) / std),
             test=replace(data.test, targets=(data.test.targets - mean) / std),
         )
+        unit = float(std[0]) if len(std) == 1 else None
         notes.append("targets were standardised: an error of 1 is that of predicting the mean")
     n = len(data.train)
     size = min(pilot, n)
@@ -94,4 +96,4 @@ def prepare(data: Any, pilot: int = 300, *, resize: int | None = None) -> Prepar
         notes.append(f"the pilot is {size} of {n} training samples, drawn at random")
     if data.inputs.dtype not in (torch.float32, torch.float64):
         data = replace(data, train=replace(data.train, inputs=data.inputs.float()))
-    return Prepared(data, size, tuple(notes), original)
+    return Prepared(data, size, tuple(notes), original, unit)

@@ -225,4 +225,5 @@ def profile(
         warnings=tuple(_warnings(ranked, len(drawn), baseline)),
         seconds=clock.perf_counter() - wall,
         cpu_seconds=clock.process_time() - cpu,
+        unit=prepared.unit,
     )

@@ -94,6 +94,7 @@ class Profile:
     warnings: tuple[str, ...]
     seconds: float
     cpu_seconds: float
+    unit: float | None = None  # a real target was divided by this
 
     @property
     def best(self) -> CandidateProfile:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -141,6 +142,11 @@ def words(result: Profile) -> list[str]:
     lines = _headline(result)
     text = f"Forecast for {best.name} at {result.horizon:,} samples: mean squared error {value(ahead.value)} ({span(ahead)}), "
     text += f"against {value(result.baseline.squared)} of predicting the mean"
+    if result.unit is not None:
+        low, mid, high, mean = (
+            value(result.unit * math.sqrt(e)) for e in (ahead.low, ahead.value, ahead.high, result.baseline.squared)
+        )
+        text += f"; as a root mean square in the target's own unit: {mid} ({low}–{high}), against {mean}"
     if result.task == "classification":
         wrong = share(best.forecast.misclassification(result.horizon))
         text += f"; misclassified {wrong}"
