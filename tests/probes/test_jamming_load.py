@@ -10,7 +10,7 @@ import torch
 
 from priorscope.data import digits, from_arrays
 from priorscope.inference import AllFitted, GradientDescent
-from priorscope.models import fcn
+from priorscope.models import fcn, gap
 from priorscope.probes import jamming_load, plain_network, random_patterns
 from priorscope.system import System
 
@@ -57,6 +57,16 @@ def test_digits_load_a_small_network():
     load = jamming_load(lambda s: plain_network(4, 2, 1, seed=s), flat, [2, 200], seeds=2, inference=quick)
     assert load.success[-1] == 0
     assert load.high == 200
+
+
+def test_ten_classes_of_images_keep_their_proportion():
+    data, inference = digits("classes").train, Capacity([60, 60])
+    load = jamming_load(gap(1), data, [20, 50, 100, 200], seeds=2, inference=inference)
+    assert 50 < load.p_star < 100
+    largest = max((d.targets for _, d in inference.seen), key=len)
+    counts = torch.bincount(largest[:100].argmax(1), minlength=10)
+    share = torch.bincount(data.targets.argmax(1), minlength=10) / len(data.targets)
+    assert float((counts - 100 * share).abs().max()) <= 1  # also in a beginning of the order
 
 
 def test_a_ladder_on_one_side_says_so():

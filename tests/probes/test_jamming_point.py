@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from priorscope.data import from_arrays
+from priorscope.data import digits, from_arrays
 from priorscope.inference import AllFitted, GradientDescent, KernelRegression
-from priorscope.models import fcn
+from priorscope.models import fcn, vec
 from priorscope.probes import jamming_point, plain_network, random_patterns
 from priorscope.system import System
 
@@ -60,6 +60,14 @@ def test_random_labels_jam_below_the_bound():
     assert 0 < point.n_star < 4 * 40  # the bound of Geiger et al. (2019), eq. 13
     assert point.success[0] == 0
     assert point.success[-1] == 1
+
+
+def test_ten_classes_of_images_jam_a_convolutional_network():
+    data = digits("classes").subset(30, seed=0).train
+    quick = GradientDescent(optimiser="adam", learning_rate=0.1, steps=60, loss="quadratic-hinge", stop=AllFitted())
+    point = jamming_point(vec(1), data, [1, 16], seeds=1, inference=quick)
+    assert point.success == (0.0, 1.0)
+    assert point.n_weights == (9 + 640, 16 * (9 + 640))  # one convolution, a readout from 64 pixels to ten classes
 
 
 def test_systems_and_architectures_are_taken_as_they_are():

@@ -1,5 +1,7 @@
 """Gaps, overlaps, Hessian split and effective parameters: exact statements of the jamming papers."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -230,6 +232,15 @@ def test_t11_exponents_of_known_laws():
     assert small_argument_exponent(overlaps).contains(0.3)
     assert small_argument_exponent(gaps).contains(-0.2)
     assert not small_argument_exponent(overlaps).contains(-0.2)
+    result = landscape(plain_network(3, 4, 1), random_patterns(10, 3), HINGE)
+    assert result.overlap_exponent is None  # ten patterns are too few
+    slack = np.concatenate([overlaps, -gaps, np.full(3000, 1e-3)])
+    known = replace(result, slack=slack, dead=slack == 1e-3)
+    assert known.overlap_exponent.contains(0.3)
+    assert known.gap_exponent.contains(0.2)
+    assert not replace(known, dead=np.zeros(len(slack), bool)).overlap_exponent.contains(
+        0.3
+    )  # dead patterns would spoil it
     with pytest.raises(ValueError, match="at least 50 positive samples; got 0"):
         small_argument_exponent(-overlaps)
 

@@ -91,9 +91,10 @@ def jamming_load(
     r"""Find :math:`P^*(N)`, the number of patterns at which half of the seeds still reach zero loss, for one network.
 
     ``model`` is a System, an architecture, or a function ``seed -> network``. ``data`` (the System's unless given) is anything
-    with ``inputs`` and ``targets`` of one signed output; seed s trains on the first P rows of a shuffle of its own in which the
-    signs keep their proportion, so that larger sets contain the smaller ones: Geiger et al. (2019), Fig. 9, vary P at fixed N
-    likewise. P moves in finer steps than N can. ``inference`` as for :func:`jamming_point`; the position depends on its budget.
+    with ``inputs`` and ``targets``; seed s trains on the first P rows of a shuffle of its own in which classes (signs of one
+    output, the largest of several) keep their proportion, so that larger sets contain the smaller ones: Geiger et al. (2019),
+    Fig. 9, vary P at fixed N likewise. P moves in finer steps than N can. ``inference`` as for :func:`jamming_point`; the
+    position depends on its budget.
 
     Example:
         >>> from priorscope.inference import AllFitted, GradientDescent
@@ -112,7 +113,9 @@ def jamming_load(
             f"jamming_load needs two or more sizes from 2 to the {len(x)} patterns there are and one seed; got sizes "
             f"{list(sizes)}, seeds {seeds}."
         )
-    orders = [_shuffle(np.asarray(y).reshape(len(x), -1)[:, 0] > 0, seed) for seed in range(seeds)]
+    targets = np.asarray(y).reshape(len(x), -1)
+    labels = targets[:, 0] > 0 if targets.shape[1] == 1 else targets.argmax(1)
+    orders = [_shuffle(labels, seed) for seed in range(seeds)]
     done: dict[int, float] = {}
 
     def success(index: int) -> float:
@@ -132,11 +135,11 @@ def jamming_load(
     return JammingLoad(ordered, tuple(done[n] for n in ordered), count_weights(build(None, 0)), seeds)
 
 
-def _shuffle(positive: np.ndarray, seed: int) -> np.ndarray:
-    """A random order of which every beginning has both signs in their proportion."""
+def _shuffle(labels: np.ndarray, seed: int) -> np.ndarray:
+    """A random order of which every beginning has all labels in their proportion."""
     rng = np.random.default_rng(seed)
-    place = np.empty(len(positive))
-    for side in (positive, ~positive):
-        rows = rng.permutation(np.flatnonzero(side))
+    place = np.empty(len(labels))
+    for label in np.unique(labels)[::-1]:
+        rows = rng.permutation(np.flatnonzero(labels == label))
         place[rows] = (np.arange(len(rows)) + 0.5) / max(len(rows), 1)
     return np.argsort(place, kind="stable")

@@ -107,7 +107,7 @@ def parts_of(
             network: nn.Module = one.network(seed)
         elif hasattr(model, "network"):
             options = {} if width is None else {"width": width}
-            network = model.network(shape, outputs=1, seed=seed, **options)
+            network = model.network(shape, outputs=data.targets.shape[1], seed=seed, **options)
         else:
             network = model(seed) if width is None else model(width, seed)
         return network

@@ -10,7 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from ...inference import Loss, Members, QuadraticHinge, as_loss, check_data
+from ...statistics import Interval
 from ._effective import count_cusps, effective_parameters
+from ._exponents import small_argument_exponent
 from ._hessian import hessian_operators, hessian_split, lanczos_density
 from ._network import count_weights, plain_network, random_patterns  # noqa: F401 (the examples use them)
 
@@ -107,6 +109,21 @@ class Landscape:
         """Smallest eigenvalue of H₀ that is not zero; NaN when all are."""
         values = self.first[self.first > self.zero * float(np.abs(self.first).max(initial=0.0))]
         return float(values.min()) if len(values) else float("nan")
+
+    @property
+    def overlap_exponent(self) -> Interval | None:
+        """θ of the density Δ^θ of small overlaps, dead patterns left out, with its interval; None below 50 overlaps."""
+        overlaps = self.slack[(self.slack > 0) & ~self.dead]
+        return small_argument_exponent(overlaps) if len(overlaps) >= 50 else None
+
+    @property
+    def gap_exponent(self) -> Interval | None:
+        """γ of the density (−Δ)^−γ of small gaps, with its interval; None below 50 gaps."""
+        gaps = -self.slack[(self.slack < 0) & ~self.dead]
+        if len(gaps) < 50:
+            return None
+        found = small_argument_exponent(gaps)
+        return Interval(-found.value, -found.high, -found.low)
 
     def table(self) -> Any:
         """One row with every count."""
