@@ -5,7 +5,8 @@ import torch
 from torch import nn
 from torch.func import functional_call, grad
 
-from priorscope.probes import geometry_evolution, matrix_correlation, second_moment
+from priorscope.data import Dataset, Split
+from priorscope.probes import geometry_evolution, geometry_trajectory, matrix_correlation, second_moment
 
 
 def test_linear_model_moves_by_minus_two_variance_s():
@@ -48,3 +49,31 @@ def test_bad_input():
         geometry_evolution(nn.Linear(3, 2), torch.eye(3), torch.ones(3))
     with pytest.raises(ValueError, match="matrices of one shape"):
         matrix_correlation(torch.eye(2), torch.eye(3))
+
+
+class Branching(nn.Module):
+    """Takes a branch by the data, which vmap cannot trace; the branch never matters."""
+
+    def __init__(self):
+        super().__init__()
+        self.hidden, self.readout = nn.Linear(3, 4), nn.Linear(4, 1)
+
+    def forward(self, x):
+        h = self.hidden(x).tanh()
+        return self.readout(h if bool(h.detach().abs().max() < 2) else 2 * h)
+
+
+def test_a_model_that_vmap_cannot_trace_runs_one_by_one_and_says_so():
+    x = torch.randn(6, 3, generator=torch.Generator().manual_seed(0))
+    y = torch.ones(6, 1)
+    plain = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))
+    ours, theirs = (geometry_evolution(m, x, y, n_models=10, n_probes=2, seed=4) for m in (Branching(), plain))
+    torch.testing.assert_close(ours.delta, theirs.delta, rtol=1e-4, atol=1e-7)
+    assert "one by one" in ours.notes[0]
+    assert theirs.notes == ()
+    data = Dataset(Split(x, y.index_fill(0, torch.tensor([1, 2]), -1.0)), Split(x, y), "made-up")
+    options = {"epochs": 2, "n_networks": 3, "n_models": 4, "n_probes": 2, "batch": 3}
+    paths = [geometry_trajectory(data, m, **options) for m in (Branching(), plain)]
+    torch.testing.assert_close(paths[0].corr_s, paths[1].corr_s, rtol=1e-4, atol=1e-6)
+    assert "one by one" in paths[0].notes[0]
+    assert paths[1].notes == ()

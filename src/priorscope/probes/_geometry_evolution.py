@@ -13,6 +13,7 @@ from torch.func import functional_call, jvp, vjp, vmap
 from ._geometry._average import _draw_probes, _error, _probe
 from ._geometry._correlation import matrix_correlation, second_moment
 from ._geometry._draws import Draws, Stacked
+from ._geometry._training import can_batch
 
 __all__ = ["GeometryEvolution", "geometry_evolution"]
 
@@ -33,6 +34,7 @@ class GeometryEvolution:
     geometry: Tensor
     second_moment: Tensor
     n_models: int
+    notes: tuple[str, ...] = ()
 
     @property
     def corr_s(self) -> float:
@@ -87,8 +89,9 @@ def geometry_evolution(
 
     For the squared loss, :math:`\dot\theta = -\sum_\mu\nabla_\theta f(x_\mu)(f(x_\mu) - y_\mu)`. The movement of the input
     gradient is one directional derivative of it along :math:`\dot\theta` (a jvp of a vjp), for all networks of a block at
-    once. ``model`` as for ``average_geometry``; one output. To measure Δ later in training, pass a list of trained networks,
-    such as those of ``geometry_trajectory``. Source: geometric invariance hypothesis paper, eq. 4 and Prop. A.1.
+    once; where ``vmap`` cannot trace the model they run one by one, and a note says so. ``model`` as for
+    ``average_geometry``; one output. To measure Δ later in training, pass a list of trained networks, such as those of
+    ``geometry_trajectory``. Source: geometric invariance hypothesis paper, eq. 4 and Prop. A.1.
 
     Example:
         >>> x = torch.eye(3)[:2]
@@ -128,16 +131,28 @@ def geometry_evolution(
     block = max(1, min(-(-n_models // 20), int(64e6) // (8 * (draws.n_params + n_probes * D + len(x_train) * 64))))
     sums = torch.zeros(3, D, D, dtype=torch.float64)  # Δ, its square, G
     done = n_blocks = 0
+    notes: tuple[str, ...] = ()
     while done < n_models:
         n = min(block, n_models - done)
         params = {k: v for k, v in draws(n).items() if k not in buffers}
         probes = _draw_probes(points, shape, n, n_probes, probe_std, draws.generator, dtype)
-        g, moved = (v.reshape(-1, D).double() for v in vmap(one)(params, probes))
+        if n_blocks == 0 and not can_batch(draws.template, {**params, **_expanded(buffers, n)}, probes[0]):
+            notes = ("vmap cannot trace this model; networks run one by one",)
+        if notes:
+            pairs = [one({k: v[i] for k, v in params.items()}, probes[i]) for i in range(n)]
+            g, moved = (torch.cat(v).double() for v in zip(*pairs))
+        else:
+            g, moved = (v.reshape(-1, D).double() for v in vmap(one)(params, probes))
         cross = moved.mT @ g / len(g)
         delta = cross + cross.mT
         sums += n * torch.stack([delta, delta**2, g.mT @ g / len(g)])
         done += n
         n_blocks += 1
     return GeometryEvolution(
-        sums[0] / done, _error(sums[0], sums[1], done, n_blocks), sums[2] / done, second_moment(inputs), done
+        sums[0] / done, _error(sums[0], sums[1], done, n_blocks), sums[2] / done, second_moment(inputs), done, notes
     )
+
+
+def _expanded(buffers: Stacked, n: int) -> Stacked:
+    """Buffers once for each of ``n`` networks."""
+    return {k: v.expand(n, *v.shape) for k, v in buffers.items()}

@@ -15,7 +15,7 @@ from priorscope.data import Dataset
 from ._geometry import AverageGeometry, average_geometry
 from ._geometry._correlation import matrix_correlation, second_moment
 from ._geometry._draws import Draws, Stacked
-from ._geometry._training import accuracy, geometry_of, train_stacked
+from ._geometry._training import accuracy, can_batch, geometry_of, train_stacked
 
 __all__ = ["GeometryTrajectory", "geometry_trajectory"]
 
@@ -41,6 +41,7 @@ class GeometryTrajectory:
     geometry: AverageGeometry
     template: nn.Module = field(repr=False)
     stacked: Stacked = field(repr=False)
+    notes: tuple[str, ...] = ()
 
     @property
     def n_networks(self) -> int:
@@ -136,21 +137,24 @@ def geometry_trajectory(
     probes = probe_std * torch.randn(n_probes, *data.input_shape, generator=generator, dtype=data.inputs.dtype)
     x = data.inputs.expand(n_networks, *data.inputs.shape)
     signs = y[:, 0].expand(n_networks, len(y))
+    start = draws(n_networks)
+    batched = can_batch(draws.template, start, probes)
+    notes = () if batched else ("vmap cannot trace this model; networks run one by one",)
     curves: dict[str, list[float]] = {"corr_gsg": [], "corr_s": [], "velocity": [], "accuracy": []}
     last: list[Tensor] = []
 
     def watch(epoch: int, params: Stacked, loss: float) -> None:
-        now = geometry_of(draws.template, params, probes)
+        now = geometry_of(draws.template, params, probes, batched)
         curves["corr_gsg"].append(matrix_correlation(now, GSG))
         curves["corr_s"].append(matrix_correlation(now, S))
-        curves["accuracy"].append(float(accuracy(draws.template, params, x, signs).mean()))
+        curves["accuracy"].append(float(accuracy(draws.template, params, x, signs, batched).mean()))
         if last:
             curves["velocity"].append(1 - matrix_correlation(now, last.pop()))
         last.append(now)
 
     trained = train_stacked(
         draws.template,
-        draws(n_networks),
+        start,
         x,
         signs,
         epochs=epochs,
@@ -160,7 +164,8 @@ def geometry_trajectory(
         clip=clip,
         decay=decay,
         seed=seed,
+        batched=batched,
         watch=watch,
     )
     values = {name: torch.tensor(v, dtype=torch.float64) for name, v in curves.items()}
-    return GeometryTrajectory(**values, geometry=G, template=draws.template, stacked=trained)
+    return GeometryTrajectory(**values, geometry=G, template=draws.template, stacked=trained, notes=notes)

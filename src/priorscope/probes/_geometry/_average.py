@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from typing import Any
@@ -51,7 +52,8 @@ def average_geometry(
 
     ``engine`` is "vmap" (all networks of a block in one call), "loop", or "auto": vmap for models below 1.5 million
     parameters that it can trace, else the loop, with a note that says so. Standard errors come from at least 10 blocks of
-    networks; with ``precision``, drawing stops when the relative error (Frobenius) falls below it.
+    networks; with ``precision``, drawing stops when the relative error (Frobenius) falls below it (blocks are then small at
+    first and grow).
 
     Source: geometric invariance hypothesis paper, eq. 2. Several outputs: the mean over outputs.
 
@@ -69,6 +71,9 @@ def average_geometry(
             "readout is 'auto' or 'sample' and engine 'auto', 'vmap' or 'loop'; "
             f"got readout={readout!r}, engine={engine!r}."
         )
+    if precision is not None and not 0 < precision < 1:
+        raise ValueError(f"precision is a relative error between 0 and 1, such as 0.05; got {precision}.")
+    _check_memory(math.prod(shape))
     start = time.perf_counter()
     draws = Draws(model, shape, seed, **network)
     dtype = next(draws.template.parameters()).dtype
@@ -88,7 +93,6 @@ def average_geometry(
     most = MAX_FEATURES if draws.n_params <= VMAP_LIMIT else LARGE_FEATURES
     r = min(-(-found.width // n_probes), most) if found else 1
     D = first[0].numel()
-    _check_memory(D)
     per_model = 4 * (3 * r * n_probes * D + draws.n_params + r * n_probes * (found.width if found else outputs))
     block = max(1, min(-(-n_models // 20), BLOCK_BYTES // per_model))
     total = torch.zeros(D, D, dtype=torch.float64)
@@ -96,7 +100,8 @@ def average_geometry(
     weight_sums = [0.0, 0.0, 0]
     done = n_blocks = 0
     while done < n_models:
-        n = min(block, n_models - done)
+        n = block if precision is None else min(block, max(1, block // 25, done // 4))  # small at first, to stop early
+        n = min(n, n_models - done)
         stacked = draws(n)
         x = _draw_probes(points, shape, n, n_probes, probe_std, draws.generator, dtype)
         if found is not None:

@@ -31,6 +31,7 @@ def train_stacked(
     clip: float = 5.0,
     decay: bool = False,
     seed: int = 0,
+    batched: bool = True,
     watch: Callable[[int, Stacked, float], None] | None = None,
 ) -> Stacked:
     """The trained parameters of K networks.
@@ -39,7 +40,7 @@ def train_stacked(
     for cross-entropy. Batches are shared by number, not by content. ``watch(epoch, params, loss)`` is called before
     training (epoch 0) and after every epoch. Gradients are clipped to norm ``clip`` a network, so that no step runs away;
     ``decay`` lets the rate fall linearly to zero over all steps. Small batches of three networks or more are one call of
-    ``vmap``; others run one by one, which is up to twice as fast for convolutions.
+    ``vmap``; others run one by one, which is up to twice as fast for convolutions, and so do all without ``batched``.
     """
     classes = not y.is_floating_point()
 
@@ -49,7 +50,7 @@ def train_stacked(
             return nn.functional.cross_entropy(out, yb)
         return nn.functional.softplus(-yb * out[:, 0]).mean()
 
-    one_by_one = len(x) <= 2 or min(batch, x.shape[1]) * x[0, 0].numel() >= LOOP_FROM
+    one_by_one = not batched or len(x) <= 2 or min(batch, x.shape[1]) * x[0, 0].numel() >= LOOP_FROM
     step = _by_loop(loss) if one_by_one else vmap(grad_and_value(loss))
     trained = {name for name, _ in template.named_parameters()}
     params = {k: v.clone() for k, v in stacked.items() if k in trained}
@@ -94,22 +95,45 @@ def _by_loop(loss: Callable[[Stacked, Stacked, Tensor, Tensor], Tensor]) -> Call
     return step
 
 
-def accuracy(template: nn.Module, params: Stacked, x: Tensor, y: Tensor) -> Tensor:
+def can_batch(template: nn.Module, stacked: Stacked, points: Tensor) -> bool:
+    """Whether ``vmap`` can trace the model: no data-dependent branches, no calls of ``.item()``."""
+    try:
+        with torch.no_grad():
+            vmap(lambda p: functional_call(template, p, (points,)))(stacked)
+    except Exception:  # torch raises many kinds
+        return False
+    return True
+
+
+def over_networks(fn: Callable[..., Tensor], batched: bool) -> Callable[..., Tensor]:
+    """``fn`` of one network's parameters and data, for K of them: in one call of ``vmap``, or one after another."""
+    if batched:
+        return vmap(fn)
+
+    def loop(stacked: Stacked, *data: Tensor) -> Tensor:
+        K = len(next(iter(stacked.values())))
+        return torch.stack([fn({k: v[i] for k, v in stacked.items()}, *(d[i] for d in data)) for i in range(K)])
+
+    return loop
+
+
+def accuracy(template: nn.Module, params: Stacked, x: Tensor, y: Tensor, batched: bool = True) -> Tensor:
     """Share of right answers of each network (K,), in blocks of 500 inputs; ``x`` and ``y`` as for training."""
     right = torch.zeros(len(x))
+    predict = over_networks(lambda p, z: functional_call(template, p, (z,)), batched)
     with torch.no_grad():
         for rows in torch.arange(x.shape[1]).split(500):
-            out = vmap(lambda p, z: functional_call(template, p, (z,)))(params, x[:, rows])
+            out = predict(params, x[:, rows])
             guess = out.argmax(-1) if not y.is_floating_point() else out[..., 0].sign()
             right += (guess == y[:, rows]).float().sum(1)
     return right / x.shape[1]
 
 
-def geometry_of(template: nn.Module, params: Stacked, probes: Tensor) -> Tensor:
+def geometry_of(template: nn.Module, params: Stacked, probes: Tensor, batched: bool = True) -> Tensor:
     """Mean of ∇f∇fᵀ over the given networks and probes (P, *shape), one output."""
 
     def gradient(p: Stacked) -> Tensor:
         return torch.func.grad(lambda z: functional_call(template, p, (z,)).sum())(probes)
 
-    rows = vmap(gradient)(params).reshape(-1, probes[0].numel()).double()
+    rows = over_networks(gradient, batched)(params).reshape(-1, probes[0].numel()).double()
     return rows.mT @ rows / len(rows)
