@@ -55,6 +55,8 @@ def test_symmetry_of_the_data_is_seen_and_its_absence_too() -> None:
     found = {s.move: s for s in data_symmetries(both, even, labels)}
     assert found["reversal"].verdict == "yes"
     assert found["sign flip"].verdict == "no"
+    chance = data_symmetries(both, np.roll(even, 1, 0), np.random.default_rng(0).permutation(labels))
+    assert {s.verdict for s in chance} == {"cannot tell"}  # neighbours agree by accident at most
 
 
 def test_symmetry_of_kernels() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from priorscope.models import Architecture
 from priorscope.probes import BlindSpots, blind_spots, spectrum
 from priorscope.probes._forecast import forecast_gram
 from priorscope.probes._pilot import Pilot, draw_pilot, gram_of
@@ -97,7 +98,9 @@ def _measure(
                 blind, more = network_blind_spots(network, candidate.name, view.native, view.small)
                 notes += more
         else:
-            gram = gram_of(candidate.model, view.small, pilot)
+            known = isinstance(candidate.model, Architecture)
+            quiet: dict[str, Any] = {"progress": False} if known else {}  # the profile shows its own
+            gram = gram_of(candidate.model, view.small, pilot, **quiet)
             symmetries = model_symmetries(_kernel_function(candidate), pilot.inputs)
             if deep:
                 state = kernel_regime(candidate.model, pilot.inputs, torch.as_tensor(pilot.targets))

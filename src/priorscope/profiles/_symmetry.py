@@ -21,7 +21,8 @@ class DataSymmetry:
 
     ``agreement``: of moved samples, the share whose nearest other sample has the same label (in regression: the correlation
     with the neighbour's target); ``baseline``: the same without the move; ``chance``: what a random neighbour would give.
-    ``gain``: kernel-target alignment of the kernel averaged over the move, relative to the plain kernel.
+    ``gain``: kernel-target alignment of the kernel averaged over the move, relative to the plain kernel. ``error``: standard
+    error of an agreement, from the number of samples.
     """
 
     move: str
@@ -29,12 +30,16 @@ class DataSymmetry:
     baseline: float
     chance: float
     gain: float
+    error: float = 0.0
 
     @property
     def verdict(self) -> str:
-        """ "yes" where moved neighbours agree nearly as often as unmoved ones, "no" where they fall to half or less."""
+        """ "yes" where moved neighbours agree nearly as often as unmoved ones, "no" where they fall to half or less.
+
+        Nothing can be told where unmoved neighbours hardly agree more often than by chance (3 standard errors).
+        """
         kept = (self.agreement - self.chance) / max(self.baseline - self.chance, 1e-9)
-        if self.baseline - self.chance < 0.05:
+        if self.baseline - self.chance < max(0.05, 3 * self.error):
             return "cannot tell"
         if kept > 0.9 or (kept > 0.75 and self.gain > 1.0):
             return "yes"
@@ -88,16 +93,18 @@ def data_symmetries(inputs: Tensor, targets: np.ndarray[Any, Any], labels: Any) 
     base = np.exp(-torch.cdist(flat, flat).numpy() / max(scale, 1e-12))
     plain = _alignment(base, targets)
     baseline = _agreement(targets, labels, _neighbour(inputs, inputs))
-    chance = 0.0
+    chance, error = 0.0, len(flat) ** -0.5  # of a correlation near zero
     if labels is not None:
         chance = float(((np.bincount(labels) / len(labels)) ** 2).sum())
+        error *= (chance * (1 - chance)) ** 0.5
     found = []
     for name, move in moves_of(tuple(inputs.shape[1:])).items():
         moved = move(inputs)
         K = np.exp(-torch.cdist(flat, moved.flatten(1).double()).numpy() / max(scale, 1e-12))
         averaged = 0.5 * base + 0.25 * (K + K.T)
         gain = _alignment(averaged, targets) / plain if plain > 0 else 1.0
-        found.append(DataSymmetry(name, _agreement(targets, labels, _neighbour(inputs, moved)), baseline, chance, gain))
+        agreement = _agreement(targets, labels, _neighbour(inputs, moved))
+        found.append(DataSymmetry(name, agreement, baseline, chance, gain, error))
     return found
 
 

@@ -43,7 +43,7 @@ def _reasons(c: CandidateProfile, pick: CandidateProfile, horizon: int, found: A
     if right:
         reasons.append(f"has a symmetry the labels share ({', '.join(right)})")
     if wrong:
-        reasons.append(f"cannot tell apart what the labels do ({', '.join(wrong)})")
+        reasons.append(f"is blind to moves after which nearest neighbours have other labels ({', '.join(wrong)})")
     if missed and not right:
         reasons.append(f"must learn from data that labels do not change under {', '.join(missed)}")
     if c.spectrum.cumulative_power is not None:
