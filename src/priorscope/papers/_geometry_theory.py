@@ -241,14 +241,15 @@ def chart(table: pd.DataFrame) -> Any:
 
     rows = _part(table, "movement", "relu", "conv").copy()
     rows["correlation"] = np.where(rows["model"] == "relu", rows["corr_s"].abs(), rows["corr_gsg"].abs())
+    names = {"relu": "ReLU, with S", "conv": "linear convolution, with GSG"}
+    rows["curve"] = [f"{names[m]}, {d} inputs" for m, d in zip(rows["model"], rows["dim"])]
     return (
         alt.Chart(rows, title="First movement of the geometry")
         .mark_line(point=True)
         .encode(
-            x=alt.X("width:Q", title="width n").scale(type="log"),
-            y=alt.Y("mean(correlation):Q", title="|Corr| with S (ReLU) or GSG (conv)").scale(zero=False),
-            color="model:N",
-            strokeDash="dim:N",
+            x=alt.X("width:Q", title="width n").scale(type="log", nice=False, padding=12),
+            y=alt.Y("mean(correlation):Q", title="|Corr| of Δ").scale(zero=False),
+            color=alt.Color("curve:N", title=None, legend=alt.Legend(labelLimit=260)),
         )
         .properties(width=380, height=280)
     )

@@ -197,31 +197,43 @@ def _judge_variations(table: pd.DataFrame) -> Verdict:
     return Verdict(verdict, worst.value, worst.low, worst.high, note)
 
 
+def _curves(rows: pd.DataFrame, columns: dict[str, str]) -> pd.DataFrame:
+    """Mean and standard deviation over repeats of curves along training, at most about 60 epochs of each."""
+    records = [
+        {
+            "model": r["model"],
+            "curve": name or f"data of {'G' if r['data'] == 'G' else 'flip(G)'}",
+            "epoch": t,
+            "value": float(r[column][t]),
+        }
+        for r in rows.to_dict("records")
+        for column, name in columns.items()
+        for t in range(0, len(r[column]), -(-len(r[column]) // 60))
+    ]
+    groups = pd.DataFrame(records).groupby(["model", "curve", "epoch"])["value"]
+    mean, spread = groups.mean(), groups.std().fillna(0.0)
+    return pd.DataFrame({"value": mean, "low": mean - spread, "high": mean + spread}).reset_index()
+
+
 def chart(table: pd.DataFrame) -> Any:
-    """Above, correlations along training on images; below, training accuracy on G and flip(G) data."""
+    """Correlations along training on images; below, training accuracy and velocity on G and flip(G) data."""
     import altair as alt
 
-    def lines(rows: list[dict[str, Any]], title: str) -> Any:
-        base = alt.Chart(pd.DataFrame(rows)).encode(x=alt.X("epoch:Q"), color=alt.Color("curve:N", title=None))
-        y = alt.Y("value:Q", title=title).scale(zero=False)
-        band = base.mark_errorband(extent="stdev").encode(y=y)
-        mean = base.mark_line().encode(y=alt.Y("mean(value):Q", title=title))
-        panel = (band + mean).properties(width=200, height=180)
-        return panel.facet(column=alt.Column("model:N", title=None))
+    def lines(rows: pd.DataFrame, title: str) -> Any:
+        base = alt.Chart(rows).encode(x=alt.X("epoch:Q").scale(nice=False), color=alt.Color("curve:N", title=None))
+        band = base.mark_area(opacity=0.25).encode(y=alt.Y("low:Q", title=title).scale(zero=False), y2="high:Q")
+        mean = base.mark_line().encode(y=alt.Y("value:Q", title=title))
+        panel = (band + mean).properties(width=200, height=150)
+        return panel.facet(column=alt.Column("model:N", title=None)).resolve_scale(x="independent")
 
-    images = [
-        {"model": r["model"], "epoch": t, "curve": name, "value": float(v)}
-        for r in table[table["part"] == "alignment"].to_dict("records")
-        for name, column in (("Corr(Gᵗ, GSG)", "corr_gsg"), ("Corr(Gᵗ, S)", "corr_s"))
-        for t, v in enumerate(r[column])
-    ]
-    noise = [
-        {"model": r["model"], "epoch": t, "curve": {"G": "data of G", "flip": "data of flip(G)"}[r["data"]], "value": v}
-        for r in table[table["part"] == "flip"].to_dict("records")
-        for t, v in enumerate(np.asarray(r["accuracy"]).tolist())
-    ]
-    both = alt.vconcat(lines(images, "correlation"), lines(noise, "training accuracy"))
-    return both.resolve_scale(color="independent").properties(title="The geometry along training")
+    images, noise = (table[table["part"] == part] for part in ("alignment", "flip"))
+    three = alt.vconcat(
+        lines(_curves(images, {"corr_gsg": "Corr(Gᵗ, GSG)", "corr_s": "Corr(Gᵗ, S)"}), "correlation, images"),
+        lines(_curves(noise, {"accuracy": ""}), "training accuracy"),
+        lines(_curves(noise, {"velocity": ""}), "velocity of G"),
+    )
+    heading = alt.Title("The geometry along training", subtitle="mean and standard deviation over repeats")
+    return three.resolve_scale(color="independent").properties(title=heading)
 
 
 CLAIMS = (
