@@ -10,6 +10,7 @@ import torch
 import priorscope as ps
 from priorscope.inference import GradientFlow
 from priorscope.probes import JammingPoint, Regime, frozen_training, label_projection, regime, stacked_ntk
+from priorscope.probes._regime._frozen import frozen_flows
 from priorscope.testing import dense_ntk
 
 
@@ -157,6 +158,25 @@ def test_kernels_frozen_at_the_start_the_end_and_between(trained):
     between = frozen_training(fitted, data, time=0.5, flow=short)
     assert between.time == 1e-2
     torch.testing.assert_close(between.params, fitted.trajectory.params[2])
+
+
+def test_flows_of_several_kernels_are_those_of_linear_networks_on_their_roots():
+    """Kernels of different sizes, one with zero modes, so that flows end at different times; to round-off."""
+    g = torch.Generator().manual_seed(0)
+    features = [
+        scale * torch.randn(6, d, generator=g, dtype=torch.float64) for d, scale in ((9, 0.2), (12, 3.0), (4, 0.2))
+    ]
+    y = torch.tensor([[1.0], [-1.0], [1.0], [1.0], [-1.0], [-1.0]], dtype=torch.float64)
+    flow = GradientFlow(loss="soft-hinge", stop="fitted", max_turn=1e-3, time=3.0)
+    fits = frozen_flows(torch.stack([A @ A.mT for A in features]), y, flow)
+    assert [fit.finished for fit in fits] == [False, True, False]
+    for A, fit in zip(features, fits):
+        linear = torch.nn.Linear(A.shape[1], 1, bias=False).double()
+        torch.nn.init.zeros_(linear.weight)
+        alone = flow.fit(linear, SimpleNamespace(inputs=A, targets=y))
+        assert fit.time == pytest.approx(float(alone.times), rel=1e-6)
+        torch.testing.assert_close(A.mT @ fit.coefficients, alone.params[0][:, None], rtol=1e-5, atol=1e-7)
+    assert fits[1].time < fits[0].time == 3.0
 
 
 def test_crossover_by_hand():

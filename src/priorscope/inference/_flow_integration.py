@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -18,7 +18,6 @@ __all__ = ["Integration"]
 SHRINK, GROW, SAFETY = 0.1, 2.0, 0.8  # bounds on one change of the step, and how near to the criteria it aims
 KINK, KINK_CHANGE = 1e-3, 1e-2  # a step below this part of the elapsed time and of the allowed change is never refused
 CACHE = 16 * 2**20  # bytes a window may touch: what a core's share of a last-level cache holds
-ROWS = ("order", "w", "F", "g", "size", "offset", "alpha", "value", "t", "dt", "scale", "due", "steps", "trials")
 
 
 class Integration:
@@ -29,6 +28,9 @@ class Integration:
     products are taken a window of rows at a time. Parameters and gradients have two tables, the state and the trial,
     which change places at each step; in the rows of ended members they are equal.
     """
+
+    tables: ClassVar[tuple[str, ...]] = ("order", "w", "F", "g", "size", "offset", "alpha", "value", "t", "dt", "scale")
+    tables += ("due", "steps", "trials", "finished")
 
     order: Tensor
     w: Tensor
@@ -70,9 +72,11 @@ class Integration:
         self.w = members.flat.clone()
         parts = [self.evaluate(self.w[rows], rows) for rows in self._windows(slice(0, K))]
         self.F, self.value, self.g = (torch.cat(p) for p in zip(*parts))
-        self.size = self.g.square().sum(1)
         self.w1, self.g1 = self.w.clone(), self.g.clone()
         self.room = torch.empty_like(self.w[: self.window])
+        self.size = torch.cat(
+            [self.products(self.g[rows], self.g[rows], rows)[0] for rows in self._windows(slice(0, K))]
+        )
         self.t = torch.zeros(K, dtype=torch.float64)
         self.steps, self.trials = torch.zeros(K, dtype=torch.long), torch.zeros(K, dtype=torch.long)
         tiny = torch.finfo(flow.dtype).tiny
@@ -119,7 +123,7 @@ class Integration:
             if self.advance(rows):
                 done += self._retire(rows)
         back = self.order.argsort()
-        for name in (*ROWS, "finished"):
+        for name in self.tables:
             setattr(self, name, getattr(self, name)[back])
 
     def _ended(self, rows: slice) -> Tensor:
@@ -135,7 +139,7 @@ class Integration:
         if len(late):
             early = (~ended[:count]).nonzero().flatten() + rows.start
             here, there = torch.cat([early, late]), torch.cat([late, early])
-            for name in (*ROWS, "finished"):
+            for name in self.tables:
                 table = getattr(self, name)
                 table[here] = table[there]
         front = slice(rows.start, rows.start + count)
@@ -147,8 +151,12 @@ class Integration:
         g = self.g[rows]
         w1 = torch.addcmul(self.w[rows], h.to(g.dtype)[:, None], g, value=-1, out=self.w1[rows])
         F1, value1, g1 = self.evaluate(w1, rows, self.g1[rows])
+        return F1, value1, *self.products(g, g1, rows)
+
+    def products(self, g: Tensor, g1: Tensor, rows: slice) -> tuple[Tensor, Tensor]:
+        """Of gradients before and after a step: the squared norm of the second, and their scalar product, (k,) each."""
         room = self.room[: len(g)]
-        return F1, value1, torch.mul(g1, g1, out=room).sum(1), torch.mul(g, g1, out=room).sum(1)
+        return torch.mul(g1, g1, out=room).sum(1), torch.mul(g, g1, out=room).sum(1)
 
     def advance(self, rows: slice) -> bool:
         """One trial step of these rows: accepted where both criteria hold, retried smaller where not; whether any ended."""

@@ -15,7 +15,8 @@ from priorscope.lab import Claim, Paper
 from priorscope.papers._announced_regimes import DIAGRAM
 from priorscope.papers._stripe_claims import JUDGES
 from priorscope.papers._stripe_networks import StripeStack, stripe
-from priorscope.probes import compression, frozen_flow
+from priorscope.probes import compression
+from priorscope.probes._regime._frozen import frozen_flows
 
 __all__ = ["PAPER"]
 
@@ -70,12 +71,10 @@ def run(point: dict[str, Any]) -> dict[str, Any]:
     informative = torch.eye(dim, 1).double()
     squeezed = compression(end["w"], informative)
     wide = StripeStack(x[:1], y[:1], point["kernel_width"], [12345]).stacked
-    lazy, after = [], []
-    for s in seeds:
-        scale = torch.full((dim,), 1 / float(squeezed.ratio[s])).double()
-        scale[0] = 1
-        lazy.append(_frozen(wide, x[s], y[s], new, labels, flow))
-        after.append(_frozen(wide, x[s] * scale, y[s], new * scale, labels, flow))
+    scales = torch.ones(len(sets), 1, dim).double()
+    scales[:, :, 1:] /= torch.as_tensor(squeezed.ratio, dtype=torch.float64)[:, None, None]
+    lazy = _frozen(wide, x, y, torch.ones_like(scales), new, labels, flow)
+    after = _frozen(wide, x, y, scales, new, labels, flow)
     return {
         "feature": (F * labels <= 0).double().mean(1).numpy(),
         "lazy": np.array([e for e, _ in lazy]),
@@ -90,12 +89,20 @@ def run(point: dict[str, Any]) -> dict[str, Any]:
 
 
 def _frozen(
-    wide: dict[str, Tensor], x: Tensor, y: Tensor, new: Tensor, labels: Tensor, flow: GradientFlow
-) -> tuple[float, bool]:
-    """Test error of the frozen kernel of a wide network, and whether it met all margins."""
-    fit = frozen_flow(StripeStack.gram(wide, x, x)[0], y[:, None], flow)
-    F = torch.cat([fit.predict(StripeStack.gram(wide, part, x)[0]) for part in new.split(1000)])[:, 0]
-    return float((F * labels <= 0).double().mean()), fit.finished
+    wide: dict[str, Tensor], x: Tensor, y: Tensor, scales: Tensor, new: Tensor, labels: Tensor, flow: GradientFlow
+) -> list[tuple[float, bool]]:
+    """Test error of the frozen kernel of a wide network on each training set, and whether it met all margins.
+
+    Sets (K, P, d) are scaled, new points likewise. Labels go into the kernels, so that all sets have the target one.
+    """
+    sets = x * scales
+    kernels = torch.stack([y[s, :, None] * StripeStack.gram(wide, a, a)[0] * y[s] for s, a in enumerate(sets)])
+    found = []
+    for s, fit in enumerate(frozen_flows(kernels, torch.ones(x.shape[1], 1).double(), flow)):
+        parts = (new * scales[s]).split(1000)
+        F = torch.cat([StripeStack.gram(wide, part, sets[s])[0] @ (y[s] * fit.coefficients[:, 0]) for part in parts])
+        found.append((float((F * labels <= 0).double().mean()), fit.finished))
+    return found
 
 
 def chart(table: pd.DataFrame) -> Any:

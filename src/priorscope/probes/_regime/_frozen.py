@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from types import SimpleNamespace
+from types import SimpleNamespace  # noqa: F401 (the examples use it)
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor, nn  # noqa: F401 (the examples use nn)
 
 from ...inference import FittedNetworks, GradientFlow
+from ._kernel_integration import KernelIntegration
 from ._movement import stacked_ntk
 
-__all__ = ["FrozenFit", "FrozenNetworks", "frozen_flow", "frozen_training"]
+__all__ = ["FrozenFit", "FrozenNetworks", "frozen_flow", "frozen_flows", "frozen_training"]
 
 
 @dataclass(frozen=True)
@@ -41,8 +42,8 @@ def frozen_flow(kernel: Tensor, targets: Tensor, flow: GradientFlow | None = Non
 
     Geiger et al. (2020), "Disentangling feature and lazy training", appendix A, with the constant of eq. 25 subtracted: take the
     kernel at the initial weights for the lazy limit, at the end of training for the features that were learnt, or at any time
-    between. Integrated as a linear network on the rows of a Cholesky factor, by the same ``flow`` as the networks; its
-    ``alpha`` drops out and is set to one. A jitter of 1e-12 of the mean diagonal keeps the factor real.
+    between. Integrated by the same ``flow`` as the networks, with the same two bounds on a step: the gradient of the linear
+    model has scalar products :math:`\ell'^T\Theta\,\ell'/P^2`. Its ``alpha`` drops out and is set to one.
 
     Example:
         >>> y = torch.tensor([[1.0], [-1.0]])
@@ -55,18 +56,19 @@ def frozen_flow(kernel: Tensor, targets: Tensor, flow: GradientFlow | None = Non
             f"frozen_flow needs a square kernel (P, P) and P targets; got {tuple(kernel.shape)} and {len(targets)} targets. "
             "Pass the block between training points; the one with new points goes to FrozenFit.predict."
         )
-    K = kernel.double()
-    jitter = 1e-12 * K.diagonal().mean()
-    root = torch.linalg.cholesky(K + jitter * torch.eye(len(K), dtype=K.dtype))  # (P, P), rows are features
-    model = nn.Linear(len(K), targets.shape[1], bias=False, dtype=torch.float64)
-    nn.init.zeros_(model.weight)
+    return frozen_flows(kernel[None], targets, flow)[0]
+
+
+def frozen_flows(kernels: Tensor, targets: Tensor, flow: GradientFlow | None = None) -> tuple[FrozenFit, ...]:
+    """As :func:`frozen_flow` for several kernels (K, P, P) with the same targets (P, outputs), all in one integration."""
     flow = replace(
         flow or GradientFlow(loss="soft-hinge", stop="fitted", max_turn=1e-3), alpha=1.0, dtype=torch.float64
     )
-    fitted = flow.fit(model, SimpleNamespace(inputs=root, targets=targets.double()))
-    w = fitted.params.reshape(targets.shape[1], len(K)).mT  # (P, outputs)
-    c = torch.linalg.solve_triangular(root.mT, w, upper=True)
-    return FrozenFit(c, float(fitted.times[0]), bool(fitted.finished.all()))
+    run = KernelIntegration(flow, kernels.double(), targets.double())
+    run.run()
+    return tuple(
+        FrozenFit(c.reshape(targets.shape), float(t), bool(done)) for c, t, done in zip(run.w, run.t, run.finished)
+    )
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,7 @@ def frozen_training(
         raise ValueError(f"frozen_training needs one output; got {y.shape[1]}. Train on one of them at a time.")
     params, reached = _parameters_at(fitted, time)
     kernels = stacked_ntk(fitted, params, x)
-    return FrozenNetworks(fitted, params, x, tuple(frozen_flow(k, y, flow) for k in kernels), reached)
+    return FrozenNetworks(fitted, params, x, frozen_flows(kernels, y, flow), reached)
 
 
 def _parameters_at(fitted: FittedNetworks, time: float | None) -> tuple[Tensor, float]:
