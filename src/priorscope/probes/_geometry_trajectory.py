@@ -72,16 +72,17 @@ class GeometryTrajectory:
 
         table = self.table().rename(columns={"corr_gsg": "Corr(Gᵗ, GSG)", "corr_s": "Corr(Gᵗ, S)"})
         long = table.melt("epoch", ["Corr(Gᵗ, GSG)", "Corr(Gᵗ, S)"], "with", "correlation")
+        epoch = alt.X("epoch:Q", axis=alt.Axis(tickMinStep=1, format="d"))
         above = (
             alt.Chart(long, title=f"The geometry along training ({self.n_networks} networks)")
             .mark_line(point=True)
-            .encode(x="epoch:Q", y=alt.Y("correlation:Q").scale(zero=False), color=alt.Color("with:N", title=None))
+            .encode(x=epoch, y=alt.Y("correlation:Q").scale(zero=False), color=alt.Color("with:N", title=None))
             .properties(width=420, height=200)
         )
         below = (
             alt.Chart(table.dropna())
             .mark_line(point=True, color="#888")
-            .encode(x="epoch:Q", y=alt.Y("velocity:Q", title="velocity 1 − Corr(Gᵗ, Gᵗ⁻¹)"))
+            .encode(x=epoch, y=alt.Y("velocity:Q", title="velocity 1 − Corr(Gᵗ, Gᵗ⁻¹)"))
             .properties(width=420, height=120)
         )
         return above & below

@@ -40,13 +40,16 @@ class SampleScores:
         return pd.DataFrame({"sample": range(len(self.scores)), "score": self.scores.tolist(), "label": labels})
 
     def chart(self) -> Any:
-        """Histogram of the scores, by label where there are labels."""
+        """Histogram of the scores, by label where there are labels; of 5,000 random samples where there are more."""
         import altair as alt
 
         encoding: dict[str, Any] = {"x": alt.X("score:Q").bin(maxbins=40), "y": alt.Y("count()", title="samples")}
         if self.labels is not None:
             encoding["color"] = alt.Color("label:N")
-        base = alt.Chart(self.table().head(5000), title=f"Scores of {self.name}").mark_bar().encode(**encoding)
+        table = self.table()
+        shown = table if len(table) <= 5000 else table.sample(5000, random_state=0)
+        title = f"Scores of {self.name}" + ("" if len(shown) == len(table) else f" (5,000 of {len(table):,} samples)")
+        base = alt.Chart(shown, title=title).mark_bar().encode(**encoding)
         return base.properties(width=420, height=240)
 
 
