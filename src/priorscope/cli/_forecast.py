@@ -13,6 +13,18 @@ _ARCHITECTURES = ("fcn", "lcn", "vec", "lap", "gap")
 _ENDINGS = (".html", ".png", ".svg", ".pdf", ".json", ".csv")
 
 
+def _ridge(text: str) -> float | str:
+    if text == "tuned":
+        return text
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise ValueError(f"--ridge must be a number of at least 0, or 'tuned'; got {text!r}.")
+    return value
+
+
 def forecast(
     data: Annotated[str, typer.Argument(help="digits, mnist, fashion-mnist, cifar10, or a file or folder.")],
     arch: Annotated[str, typer.Option("--arch", "-a", help="fcn, lcn, vec, lap or gap.")] = "fcn",
@@ -20,7 +32,7 @@ def forecast(
     to: Annotated[int, typer.Option(help="Largest number of training samples asked about.")] = 10000,
     pilot: Annotated[int, typer.Option(help="Samples to look at.")] = 300,
     kind: Annotated[str, typer.Option(help="Kernel: ntk or nngp.")] = "ntk",
-    ridge: Annotated[float, typer.Option(help="Ridge added to the kernel's diagonal.")] = 0.0,
+    ridge: Annotated[str, typer.Option(help="Ridge added to the kernel's diagonal, or 'tuned'.")] = "0",
     time: Annotated[float | None, typer.Option(help="Stop gradient flow at this time.")] = None,
     error: Annotated[float | None, typer.Option(help="Also say how many samples reach this error.")] = None,
     target: Annotated[str | None, typer.Option(help="Target column of a table.")] = None,
@@ -40,8 +52,9 @@ def forecast(
         raise ValueError(f"--out must end in {', '.join(_ENDINGS)}; got {out.name!r}.")
     if arch not in _ARCHITECTURES:
         raise ValueError(f"--arch must be one of {', '.join(_ARCHITECTURES)}; got {arch!r}.")
-    if ridge < 0 or (time is not None and time <= 0):
-        raise ValueError(f"--ridge must be at least 0 and --time above 0; got {ridge} and {time}.")
+    strength = _ridge(ridge)
+    if time is not None and (time <= 0 or strength == "tuned"):
+        raise ValueError(f"--time must be above 0 and cannot go with --ridge tuned; got {time} and {ridge}.")
     if to < 2 or (error is not None and not error > 0):
         raise ValueError(f"--to must be at least 2 and --error above 0; got {to} and {error}.")
     from rich.console import Console
@@ -58,7 +71,9 @@ def forecast(
     sizes = sorted({round(start * (to / start) ** (i / 5)) for i in range(6)})
     model = getattr(ps.models, arch)(depth)
     with Console(stderr=True).status(f"kernel of {arch} on {ready.pilot} samples"):
-        result = ps.forecast(ready.data, model, sizes, pilot=ready.pilot, kind=kind, ridge=ridge, time=time, seed=seed)
+        result = ps.forecast(
+            ready.data, model, sizes, pilot=ready.pilot, kind=kind, ridge=strength, time=time, seed=seed
+        )
     needed = None if error is None else result.samples_needed(error)
     if json:
         print_json(

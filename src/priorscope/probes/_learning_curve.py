@@ -10,9 +10,19 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ._pilot import Nested, Pilot, draw_pilot, fold_sizes, gram_of, nested_regression, prefix_sizes, with_folds
+from ._pilot import (
+    Nested,
+    Pilot,
+    draw_pilot,
+    fold_sizes,
+    gram_of,
+    nested_regression,
+    prefix_sizes,
+    tuned_regression,
+    with_folds,
+)
 
-__all__ = ["LearningCurve", "learning_curve", "measure"]
+__all__ = ["LearningCurve", "check_ridge", "learning_curve", "measure"]
 
 Array = NDArray[np.float64]
 
@@ -22,7 +32,8 @@ class LearningCurve:
     """Test error against training size, measured on the pilot by training on parts of it and testing on the rest.
 
     ``error`` is the mean squared error over samples and outputs, ``wrong`` the share of misclassified samples (None in
-    regression); ``low``/``high`` bracket the error by a bootstrap over the pilot's samples (90 %).
+    regression); ``low``/``high`` bracket the error by a bootstrap over the pilot's samples (90 %). ``ridge`` is the one used at
+    each size.
 
     Example:
         >>> import priorscope as ps, torch
@@ -42,7 +53,7 @@ class LearningCurve:
     wrong_high: Array | None
     pilot: int
     null_error: float
-    ridge: float
+    ridge: Array
     time: float | None
     jitter: float
     seconds: float
@@ -79,11 +90,23 @@ def _sizes(n: int, closed_form: bool) -> NDArray[np.int64]:
     return np.append(prefixes[prefixes < 0.95 * folds[0]], folds)
 
 
+def check_ridge(ridge: float | str, time: float | None) -> None:
+    """A ridge is a number of at least 0 or the word "tuned"; training to a finite time has no ridge to tune."""
+    if (ridge != "tuned" if isinstance(ridge, str) else ridge < 0) or (time is not None and time <= 0):
+        raise ValueError(
+            f"wanted ridge >= 0 or 'tuned', and time > 0 (None: trained to the end); got ridge = {ridge!r}, time = {time}."
+        )
+    if isinstance(ridge, str) and time is not None:
+        raise ValueError(
+            f"a tuned ridge is for training to the end; got time = {time}. Give a number as ridge, or no time."
+        )
+
+
 def measure(
     gram: Array,
     pilot: Pilot,
     *,
-    ridge: float = 0.0,
+    ridge: float | str = 0.0,
     time: float | None = None,
     orderings: int = 24,
     seed: int = 0,
@@ -92,18 +115,16 @@ def measure(
     """The curve from a kernel matrix of the pilot; see :func:`learning_curve`."""
     started = clock.perf_counter()
     n = len(pilot)
-    nested = nested_regression(
-        gram,
-        pilot.targets,
-        _sizes(n, time is None),
-        labels=pilot.labels,
-        ridge=ridge,
-        time=time,
-        orderings=orderings if time is None else min(orderings, 8),
-        seed=seed,
-    )
-    if time is None:
-        nested = with_folds(nested, gram, pilot.targets, labels=pilot.labels, ridge=ridge, seed=seed)
+    check_ridge(ridge, time)
+    sizes, y, labels = _sizes(n, time is None), pilot.targets, pilot.labels
+    if isinstance(ridge, str):
+        nested, ridges = tuned_regression(gram, y, sizes, labels=labels, seed=seed)
+    else:
+        turns = orderings if time is None else min(orderings, 8)
+        nested = nested_regression(gram, y, sizes, labels=labels, ridge=ridge, time=time, orderings=turns, seed=seed)
+        if time is None:
+            nested = with_folds(nested, gram, y, labels=labels, ridge=ridge, seed=seed)
+        ridges = np.full(len(nested.sizes), ridge)
     weights = np.random.default_rng(seed + 1).multinomial(n, np.full(n, 1 / n), size=draws).astype(float)
     tested = np.maximum(weights @ nested.count.T, 1e-12)
     spread = (weights @ nested.loss.T) / tested  # (draws, sizes)
@@ -124,7 +145,7 @@ def measure(
         wrong_high,
         n,
         float((pilot.targets**2).mean()),
-        ridge,
+        ridges,
         time,
         nested.jitter,
         clock.perf_counter() - started,
@@ -140,7 +161,7 @@ def learning_curve(
     *,
     pilot: int | None = 400,
     kind: str = "ntk",
-    ridge: float = 0.0,
+    ridge: float | str = 0.0,
     time: float | None = None,
     orderings: int = 24,
     seed: int = 0,
@@ -153,7 +174,7 @@ def learning_curve(
     the curve by less than its sampling error). From half of the pilot on, cross-validation in 2 to 16 folds and
     leave-one-out, closed forms of one inverse, test every sample equally often; not where ``time`` is finite. ``model`` is an
     Architecture, an ``nn.Module`` (empirical tangent kernel), a kernel function of two batches, or a kernel matrix of the
-    training split. ``time`` stops gradient flow early.
+    training split. ``time`` stops gradient flow early. ``ridge="tuned"`` takes at each size the ridge with the lowest error.
 
     Example:
         >>> import priorscope as ps, torch
@@ -162,8 +183,7 @@ def learning_curve(
         >>> learning_curve(data, lambda a, b: torch.exp(-torch.cdist(a, b))).sizes[-1].item()
         39
     """
-    if ridge < 0 or (time is not None and time <= 0):
-        raise ValueError(f"learning_curve needs ridge >= 0 and time > 0; got ridge = {ridge}, time = {time}.")
+    check_ridge(ridge, time)
     drawn = draw_pilot(data, pilot, seed)
     gram = gram_of(model, data, drawn, kind=kind, **kernel_options)
     return measure(gram, drawn, ridge=ridge, time=time, orderings=orderings, seed=seed)

@@ -107,7 +107,7 @@ def _measure(
                 blind = _blind(candidate, view.small)
         if blind is not None:
             blind = replace(blind, model=candidate.name)
-        ahead = forecast_gram(gram, pilot, [horizon], level=level)
+        ahead = forecast_gram(gram, pilot, [horizon], ridge="tuned", level=level)
         found = spectrum(gram, pilot.targets)
     needed = ahead.samples_needed(target if target is not None else float(ahead.curve.error[-1]) / 2)
     seconds = clock.perf_counter() - started

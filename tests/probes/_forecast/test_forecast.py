@@ -68,7 +68,7 @@ def test_spectral_model_recovers_exponents_from_theory() -> None:
     sizes = np.geomspace(8, 350, 16).round()
     found = [ps.probes.learnability(lam, n, power=power) for n in sizes]
     logs = np.log([f.error for f in found])
-    model = fit_spectral(sizes, logs, np.full(16, 0.01), np.array([f.kappa for f in found]), 400)
+    model = fit_spectral(sizes, logs, np.array([f.kappa for f in found]), 400)
     assert model.eigenvalue_exponent == pytest.approx(1.5, abs=0.1)
     truth = ps.probes.learnability(lam, 3200, power=power).error
     assert model.errors(np.array([3200.0]))[0] == pytest.approx(truth, rel=0.05)
@@ -145,7 +145,7 @@ def test_messages_about_sizes() -> None:
     with pytest.raises(ValueError, match="times the pilot"):
         ps.forecast(data, np.eye(20) + 0.1, 10**9)
     for wrong in ({"ridge": -1.0}, {"time": 0.0}):
-        with pytest.raises(ValueError, match="ridge >= 0 and time > 0"):
+        with pytest.raises(ValueError, match="ridge >= 0 or 'tuned', and time > 0"):
             ps.forecast(data, np.eye(20) + 0.1, 40, **wrong)
     constant = SimpleNamespace(train=range(20), targets=torch.ones(20, 1), inputs=torch.zeros(20, 1), task="regression")
     with pytest.raises(ValueError, match="constant"):

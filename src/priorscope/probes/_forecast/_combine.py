@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm
 
-from .._learning_curve import LearningCurve, measure
+from .._learning_curve import LearningCurve, check_ridge, measure
 from .._pilot import Pilot, draw_pilot, gram_of
 from ._kernel_pca import pca_exponents
 from ._power_law import local_power_law
@@ -21,8 +21,8 @@ __all__ = ["forecast", "forecast_gram"]
 Array = NDArray[np.float64]
 _REACH = 1000.0  # how far beyond the pilot the curve is followed, for samples_needed
 _WEIGHTS = {
-    "power law": 0.9,
-    "spectral theory": 0.1,
+    "power law": 0.7,
+    "spectral theory": 0.3,
     "kernel PCA": 0.0,
 }  # on development tasks, docs/papers/forecast.md
 _TRAINING = 1.2  # the bootstrap resamples tested samples only; by hand: 83 to 100 % of development intervals cover
@@ -57,6 +57,12 @@ def _warnings(curve: LearningCurve, logs: dict[str, Array], at: Array, grid: Arr
         notes.append(f"the estimators disagree at n = {at.max():.0f} ({worst}): measure at a larger pilot")
     if curve.pilot < 100:
         notes.append(f"the pilot has only {curve.pilot} samples: the curve beyond it is a guess")
+    hump = float(curve.error[curve.sizes <= 0.75 * curve.sizes[-1]].min(initial=np.inf))
+    if curve.error[-1] > hump:
+        notes.append(
+            f"the error on the pilot does not fall with more samples ({hump:.3g} at fewer, {curve.error[-1]:.3g} at "
+            f"{curve.sizes[-1]}): where it will fall cannot be seen from here"
+        )
     if curve.error[-1] > 0.9 * curve.null_error:
         notes.append("the kernel barely beats predicting zero on the pilot: the target may be outside its reach")
     if at.max() > 8 * curve.pilot:
@@ -71,7 +77,7 @@ def forecast_gram(
     pilot: Pilot,
     n: ArrayLike,
     *,
-    ridge: float = 0.0,
+    ridge: float | str = 0.0,
     time: float | None = None,
     level: float = 0.9,
     orderings: int = 24,
@@ -86,8 +92,7 @@ def forecast_gram(
             f"forecast needs 2 <= n <= {_REACH:.0f} times the pilot ({size} samples) and 0 < level < 1; got n = {at}, "
             f"level = {level}."
         )
-    if ridge < 0 or (time is not None and time <= 0):
-        raise ValueError(f"forecast needs ridge >= 0 and time > 0 (None: trained to the end); got {ridge} and {time}.")
+    check_ridge(ridge, time)
     curve = measure(gram, pilot, ridge=ridge, time=time, orderings=orderings, seed=seed)
     sizes = curve.sizes.astype(float)
     y, draws = np.log(curve.error), np.log(curve.draws)
@@ -101,8 +106,8 @@ def forecast_gram(
     alpha, beta, exponent = pca_exponents(gram, pilot.targets)
     exponents = {"kernel PCA eigenvalues": alpha, "kernel PCA power": beta, "kernel PCA error": exponent}
     if time is None:
-        model = fit_spectral(sizes, y, spread, curve.nested.kappa, size, ridge=ridge)
-        logs["spectral theory"] = np.log(np.maximum(model.errors(grid, ridge), 1e-300))
+        model = fit_spectral(sizes, y, curve.nested.kappa, size, ridge=curve.ridge)
+        logs["spectral theory"] = np.log(np.maximum(model.errors(grid, float(curve.ridge[-1])), 1e-300))
         exponents |= {"eigenvalues": model.eigenvalue_exponent, "power": model.power_exponent}
     anchor = float(np.interp(np.log(sizes[-1]), np.log(grid), straight))
     logs["kernel PCA"] = anchor - exponent * np.log(grid / sizes[-1])
@@ -113,6 +118,8 @@ def forecast_gram(
     middle = sum(_WEIGHTS[name] / total * values for name, values in logs.items())
     assert isinstance(middle, np.ndarray)
     middle = np.where(inside, measured, middle)
+    if ridge == "tuned":  # then more samples cannot hurt
+        middle = np.where(inside, middle, np.minimum.accumulate(np.minimum(middle, y[-1])))
     between = sum(_WEIGHTS[name] / total * (values - middle) ** 2 for name, values in logs.items())
     z = float(norm.ppf(0.5 + level / 2))
     sampling = _TRAINING * np.where(inside, np.interp(np.log(grid), np.log(sizes), spread), scatter)
@@ -145,7 +152,7 @@ def forecast(
     *,
     pilot: int | None = 400,
     kind: str = "ntk",
-    ridge: float = 0.0,
+    ridge: float | str = 0.0,
     time: float | None = None,
     level: float = 0.9,
     orderings: int = 24,
@@ -165,6 +172,7 @@ def forecast(
     The combined curve is the weighted mean of the first two in the logarithm; kernel PCA only takes part in the warning when
     estimators disagree. The interval (``level``, default 90 %) joins the bootstrap over samples, the drift of the exponent
     beyond the pilot and the spread of the estimators. Spectral theory takes no part when ``time`` is finite.
+    ``ridge="tuned"`` forecasts regression with the ridge that does best at each size, whose error does not rise with samples.
 
     Args: ``model`` an Architecture, an ``nn.Module`` (empirical tangent kernel), a kernel function of two batches, or a matrix
     over the training split; ``pilot`` how many training samples to look at (None: all). Default 400: a second of work, and

@@ -2,6 +2,8 @@ r"""Extrapolation of a measured learning curve: a power law whose exponent drift
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,18 +13,22 @@ Array = NDArray[np.float64]
 
 # Set by hand on development tasks that no claim is judged on; docs/papers/forecast.md says which.
 _WINDOW = 16.0  # the fit uses training sizes down to the largest over this
-_DRIFT = 0.02  # standard deviation of the change of the exponent over one e-fold of samples, at the largest size
+_DRIFTS = {
+    0.05: 1.0,
+    0.15: 0.5,
+    0.4: 0.25,
+}  # standard deviation of the change of the exponent over one e-fold of samples: prior odds
 _SETTLING = 1.0  # the variance of that drift grows like this power of (largest size / size): curves bend early
 _NUGGET = 0.02  # log-error of one measured size that it shares with no other
-_OFFSETS = {0.0: 1.0, 0.25: 0.1, 0.5: 0.1}  # share of the last error that never goes away: prior odds
+_OFFSETS = {0.0: 1.0, 0.25: 0.01, 0.5: 0.01}  # share of the last error that never goes away: prior odds
 _STEPS = 256  # of the quadrature over the drift
 
 
 def _drift_covariance(z: Array) -> Array:
-    """Covariance of the twice integrated noise with variance density growing towards small sizes, at log sizes ``z``."""
+    """Covariance of twice integrated noise, of unit density at the largest size and above, growing towards small ones."""
     start, end = float(z.min()), float(z.max())
     v, step = np.linspace(start, end, _STEPS, retstep=True)
-    density = _DRIFT**2 * np.exp(-_SETTLING * np.minimum(v, 0.0)) * step
+    density = np.exp(-_SETTLING * np.minimum(v, 0.0)) * step
     reach = np.maximum(z[:, None] - v, 0.0) * np.sqrt(density)
     return np.asarray(reach @ reach.T)
 
@@ -31,10 +37,12 @@ def local_power_law(sizes: Array, errors: Array, covariance: Array, at: Array) -
     r"""Log-error at sizes ``at`` and its standard deviation, from errors measured at ``sizes``.
 
     With :math:`z = \log(p/p_{max})` the model is :math:`\log(E - c) = a + b z + w(z)`, where a and b are free, w is an
-    integrated random walk (the exponent drifts, less and less as samples grow) and the measured log-errors have the
+    integrated random walk (the exponent drifts, less and less as samples grow; how fast is seen from the bends of the measured
+    curve) and the measured log-errors have the
     ``covariance`` of the bootstrap plus a nugget: neighbouring sizes are tested on the same samples, so their errors are
     mostly one common error of the level, which a weighted fit must not take for independent points. The best linear unbiased
-    prediction (Rasmussen & Williams 2006, eqs. 2.41-2.42) is averaged over offsets c, weighted by their restricted likelihood.
+    prediction (Rasmussen & Williams 2006, eqs. 2.41-2.42) is averaged over offsets c and speeds of the drift, weighted by their
+    restricted likelihood.
     """
     inside = sizes >= sizes.max() / _WINDOW * 0.999
     if inside.sum() < 3:
@@ -43,11 +51,12 @@ def local_power_law(sizes: Array, errors: Array, covariance: Array, at: Array) -
     n = len(z)
     target = np.log(at / sizes.max())
     noise = covariance[np.ix_(inside, inside)] + _NUGGET**2 * np.eye(n)
-    drift = _drift_covariance(np.append(z, np.maximum(target, z[0])))
+    unit = _drift_covariance(np.append(z, np.maximum(target, z[0])))
     X, ahead = (np.stack([np.ones_like(v), v], 1) for v in (z, target))
-    cross, own = drift[n:, :n], np.diag(drift)[n:]
     found = []
-    for share, odds in _OFFSETS.items():
+    for (share, odds), (speed, belief) in product(_OFFSETS.items(), _DRIFTS.items()):
+        drift = speed**2 * unit
+        cross, own = drift[n:, :n], np.diag(drift)[n:]
         offset = share * E.min()
         y, stretch = np.log(E - offset), E / (E - offset)  # d log(E - c) = stretch d log E
         total = drift[:n, :n] + stretch[:, None] * noise * stretch
@@ -56,7 +65,7 @@ def local_power_law(sizes: Array, errors: Array, covariance: Array, at: Array) -
         line = spread @ X.T @ inverse @ y
         left = y - X @ line
         fit = np.linalg.slogdet(total)[1] - np.linalg.slogdet(spread)[1] + left @ inverse @ left
-        score = np.log(odds) - 0.5 * fit + np.log(stretch).sum()
+        score = np.log(odds * belief) - 0.5 * fit + np.log(stretch).sum()
         mean = ahead @ line + cross @ inverse @ left
         rest = ahead - cross @ inverse @ X
         variance = own - ((cross @ inverse) * cross).sum(1) + ((rest @ spread) * rest).sum(1)

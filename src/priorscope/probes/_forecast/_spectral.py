@@ -14,6 +14,7 @@ __all__ = ["SpectralModel", "fit_spectral"]
 
 Array = NDArray[np.float64]
 _REACH = 4096  # the tail is followed to this many times the pilot
+_WINDOW = 4.0  # the power is fitted on errors at training sizes down to the largest over this
 
 
 @dataclass(frozen=True)
@@ -34,13 +35,28 @@ class SpectralModel:
     def errors(self, n: Array, ridge: float = 0.0) -> Array:
         """Expected squared test error at each ``n``, by the self-consistent equation."""
         kappa = effective_regularisation(self.eigenvalues, n, ridge=ridge, multiplicities=self.count)
-        return _errors(self.eigenvalues, self.power, self.count, np.asarray(n, dtype=float), kappa)
+        return np.asarray(_weights(self.eigenvalues, self.count, np.asarray(n, dtype=float), kappa) @ self.power)
 
 
-def _errors(lam: Array, power: Array, count: Array, n: Array, kappa: Array) -> Array:
+def _weights(lam: Array, count: Array, n: Array, kappa: Array) -> Array:
+    """What each bin's power adds to the error at each n."""
     learned = lam / (lam + kappa[:, None])
     overfitting = n / np.maximum(n - (count * learned**2).sum(1), 1e-9 * n)
-    return overfitting * (count * power * (1 - learned) ** 2).sum(1)
+    return np.asarray(overfitting[:, None] * count * (1 - learned) ** 2)
+
+
+def _power_exponent(weights: Array, x: Array, log_errors: Array) -> tuple[float, float]:
+    """Exponent and level of power exp(level) rank^-exponent whose errors fit best, by Gauss-Newton on one number."""
+    exponent = 1.5
+    for _ in range(50):
+        terms = weights * np.exp(-exponent * x)
+        total = terms.sum(1)
+        left, slope = log_errors - np.log(total), -(terms @ x) / total
+        step = float(np.polyfit(slope, left, 1)[0]) if np.ptp(slope) > 1e-9 else 0.0
+        exponent = float(np.clip(exponent + np.clip(step, -0.5, 0.5), 0.0, 8.0))
+        if abs(step) < 1e-8:
+            break
+    return exponent, float((log_errors - np.log((weights * np.exp(-exponent * x)).sum(1))).mean())
 
 
 def _bins(pilot: int) -> tuple[Array, Array]:
@@ -57,14 +73,16 @@ def _curve(knots: Array, values: Array, at: Array) -> Array:
 
 
 def fit_spectral(
-    sizes: Array, log_errors: Array, spread: Array, kappa: Array, pilot: int, *, ridge: float = 0.0
+    sizes: Array, log_errors: Array, kappa: Array, pilot: int, *, ridge: float | Array = 0.0
 ) -> SpectralModel:
     r"""Infer the population's spectrum from quantities of the pilot that carry no spectral bias.
 
     The eigenvalues of a pilot's Gram matrix are biased (large ones up, the tail cut at n). Instead, the measured
     :math:`\kappa(p) = 1/\mathrm{tr}(K_{pp}+\delta)^{-1}` at every prefix p must solve the self-consistent equation: that
-    determines :math:`\log\lambda` as a function of log rank, taken piecewise linear with its bends penalised. The target's power
-    is then found from the measured errors in the same way. Beyond the last knot both follow their last slope.
+    determines :math:`\log\lambda` as a function of log rank, taken piecewise linear with its bends penalised and continued with
+    its last slope. The target's power
+    is a power law of the rank, the one whose errors come closest to those measured in the upper quarter of the sizes: more
+    freedom only fits their noise.
     """
     rank, count = _bins(pilot)
     x = np.log(rank)
@@ -77,21 +95,14 @@ def fit_spectral(
     def misfit(theta: Array) -> Array:
         lam = eigenvalues(theta)
         modes = (count * lam / (lam + kappa[:, None])).sum(1) + ridge / kappa
-        return np.concatenate(
-            [np.log(modes / sizes) / 0.01, np.diff(theta, 2) / 0.5, [max(-0.1 - theta[-1] + theta[-2], -30)] * 0]
-        )
+        return np.concatenate([np.log(modes / sizes) / 0.01, np.diff(theta, 2) / 0.5])
 
     start = np.log(trace) - 1.5 * knots
     theta = least_squares(misfit, start, method="trf", max_nfev=200).x
     lam = eigenvalues(theta)
 
-    def power(phi: Array) -> Array:
-        return np.exp(np.clip(_curve(knots, phi, x), -120, 60))
-
-    def mismatch(phi: Array) -> Array:
-        theory = _errors(lam, power(phi), count, sizes, kappa)
-        return np.concatenate([(np.log(theory) - log_errors) / spread, np.diff(phi, 2) / 0.5])
-
-    phi = least_squares(mismatch, log_errors[0] - 1.3 * knots - 1.0, method="trf", max_nfev=200).x
-    slope = lambda v: -float((v[-1] - v[-2]) / (knots[-1] - knots[-2]))  # noqa: E731
-    return SpectralModel(rank, count, lam, power(phi), slope(theta), slope(phi))
+    upper = sizes >= sizes.max() / _WINDOW
+    weights = _weights(lam, count, sizes[upper], kappa[upper])
+    exponent, level = _power_exponent(weights, x, log_errors[upper])
+    slope = -float((theta[-1] - theta[-2]) / (knots[-1] - knots[-2]))
+    return SpectralModel(rank, count, lam, np.exp(level - exponent * x), slope, exponent)

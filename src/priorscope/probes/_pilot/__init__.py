@@ -3,6 +3,7 @@
 from ._folds import fold_sizes, k_fold, leave_one_out, with_folds
 from ._gram import Pilot, draw_pilot, gram_of
 from ._nested import Nested, factorise, nested_regression, prefix_sizes
+from ._tuned import ridge_grid, tuned_regression
 
 __all__ = [
     "Nested",
@@ -15,5 +16,7 @@ __all__ = [
     "leave_one_out",
     "nested_regression",
     "prefix_sizes",
+    "ridge_grid",
+    "tuned_regression",
     "with_folds",
 ]
