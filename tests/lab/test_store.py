@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 
 import numpy as np
 import pytest
@@ -42,6 +43,7 @@ def test_table_is_of_one_version_and_one_scale(toy):
     small = store.table(toy.SQUARES, "small")
     assert small[["x", "seed"]].values.tolist() == [[x, seed] for x in range(3) for seed in (0, 1)]  # the grid's order
     assert store.papers() == {"squares": 1}
+    assert 0 <= time.time() - store.newest()["squares"] < 60
     assert store.table("no such paper").empty
 
 

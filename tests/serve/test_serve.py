@@ -15,7 +15,9 @@ from typing import Any
 import pytest
 
 from priorscope.lab import Store
+from priorscope.papers import load
 from priorscope.serve import application, serve
+from priorscope.serve._progress import progress
 
 EVIL = "<img src=x onerror=alert(1)>"
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
@@ -56,6 +58,7 @@ def test_token_host_and_method_are_checked(address: tuple[str, Path]) -> None:
     assert _get(f"{base}/sesame/")[0] == 200
     assert _get(f"{base}/open/")[0] == 403
     assert _get(f"{base}/open/progress.json")[0] == 403
+    assert _get(f"{base}/open/claims")[0] == 403
     assert _get(f"{base}/")[0] == 404
     assert _get(f"{base}/sesame/", Host="evil.example")[0] == 403
     assert _get(f"{base}/sesame/", method="POST")[0] == 405
@@ -71,8 +74,35 @@ def test_runs_are_filtered_and_escaped_and_the_store_is_untouched(address: tuple
     assert "&lt;img" in text
     assert "3 of 3 runs" in text
     assert "1 of 3 runs" in _get(f"{base}/sesame/paper/toy?q=2.5")[1]
+    assert "1 of 3 runs" in _get(f"{base}/sesame/paper/toy?q=seed%3D2+onerror")[1]
+    assert "0 of 3 runs" in _get(f"{base}/sesame/paper/toy?q=seed%3D2+error%3D0.5")[1]
     assert "<img" not in _get(f"{base}/sesame/paper/toy?q=%22%3E%3Cimg%3E")[1]
     assert path.read_bytes() == before
+
+
+def test_claims_of_the_record_are_found_by_their_verdict(address: tuple[str, Path]) -> None:
+    from priorscope.lab import read_ledger
+
+    record = read_ledger()
+    failed = [name for name, claim in record.items() if claim.verdict == "fails"]
+    _, text = _get(f"{address[0]}/sesame/claims?q=verdict%3Dfails")
+    assert f"{len(failed)} of {len(record)} claims" in text
+    assert all(f">{name}</td>" in text for name in failed)
+    assert "<td class=number>holds</td>" not in text
+
+
+def test_an_unfinished_sweep_with_news_is_running_and_a_stale_one_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paper = load("sphere-spectrum")
+    first, *rest = paper.points("tiny")
+    with Store(tmp_path / "store.sqlite") as store:
+        store.put(paper.name, paper.version, first, {"error": 0.5}, seconds=0.1)
+        row = next(r for r in progress(store) if r["paper"] == paper.name)
+        assert (row["running"], row["scale"], row["done"], row["wanted"]) == (True, "tiny", 1, 1 + len(rest))
+        now = time.time()
+        monkeypatch.setattr("priorscope.serve._progress.time.time", lambda: now + 3600)
+        assert not next(r for r in progress(store) if r["paper"] == paper.name)["running"]
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
@@ -90,6 +120,7 @@ def test_progress_is_live_in_a_browser(address: tuple[str, Path]) -> None:
         page.goto(f"{base}/sesame/")
         page.wait_for_selector("html[data-live=yes]", timeout=20000)
         assert "3 runs" in page.locator("#runs-toy").inner_text()
+        assert "No sweep is running" in page.locator("#running").inner_text()
         with Store(path) as store:
             store.put("toy", 1, {"seed": 9, "name": "plain"}, {"error": 1.0}, seconds=0.1)
         page.wait_for_function("document.getElementById('runs-toy').textContent.includes('4 runs')", timeout=10000)

@@ -250,6 +250,10 @@ class Store:
         """Each paper that has results, with its newest stored version."""
         return dict(self._rows("SELECT paper, max(version) FROM results GROUP BY paper ORDER BY paper"))
 
+    def newest(self) -> dict[str, float]:
+        """Each paper that has results, with the time (seconds since 1970) at which its newest was stored."""
+        return dict(self._rows("SELECT paper, max(finished) FROM results GROUP BY paper ORDER BY paper"))
+
     def table(self, paper: str | Paper, scale: str | None = None, *, details: bool = False) -> pd.DataFrame:
         """A tidy table: one row a run, the point's fields, then the metrics and arrays.
 

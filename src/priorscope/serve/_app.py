@@ -7,7 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from priorscope.serve._pages import index_page, paper_page, progress
+from priorscope.serve._pages import claims_page, index_page, paper_page
+from priorscope.serve._progress import progress
 
 __all__ = ["application", "serve"]
 
@@ -29,7 +30,7 @@ def application(store: Path, token: str) -> Any:
     Example:
         >>> app = application(Path("runs/store.sqlite"), "secret")
         >>> sorted(route.path for route in app.routes)
-        ['/{token}/', '/{token}/paper/{name}', '/{token}/progress.json']
+        ['/{token}/', '/{token}/claims', '/{token}/paper/{name}', '/{token}/progress.json']
     """
     try:
         from starlette.applications import Starlette
@@ -68,12 +69,16 @@ def application(store: Path, token: str) -> Any:
         text = paper_page(runs, request.path_params["name"], request.query_params.get("q", ""))
         return HTMLResponse(text, headers=_HEADERS)
 
+    def claims(request: Request, runs: Any) -> Response:
+        return HTMLResponse(claims_page(request.query_params.get("q", "")), headers=_HEADERS)
+
     def news(request: Request, runs: Any) -> Response:
         return JSONResponse(progress(runs), headers=_HEADERS)
 
     return Starlette(
         routes=[
             Route("/{token}/", guarded(index), methods=["GET"]),
+            Route("/{token}/claims", guarded(claims), methods=["GET"]),
             Route("/{token}/paper/{name}", guarded(paper), methods=["GET"]),
             Route("/{token}/progress.json", guarded(news), methods=["GET"]),
         ]

@@ -7,20 +7,35 @@ from typing import Any
 from urllib.parse import quote
 
 from priorscope.report._page import Figure, Section, page, table
+from priorscope.serve._progress import known_paper, progress
 
-__all__ = ["index_page", "paper_page", "progress"]
+__all__ = ["claims_page", "index_page", "paper_page"]
 
 _ROWS = 500  # rows shown at once; a filter reaches the others
 
-_BACK = '<p><a href="../">All papers</a></p>'
-
 _LIVE = """
+const show = (rows) => {
+  for (const row of rows) {
+    const cell = document.getElementById("runs-" + row.paper);
+    if (cell) cell.textContent = row.text;
+  }
+  const box = document.getElementById("running");
+  const running = rows.filter((row) => row.running);
+  box.replaceChildren(...(running.length ? running : [null]).map((row) => {
+    const line = document.createElement("p");
+    if (!row) { line.textContent = "No sweep is running."; return line; }
+    const link = document.createElement("a");
+    link.href = "paper/" + encodeURIComponent(row.paper);
+    link.textContent = row.paper;
+    const bar = document.createElement("progress");
+    bar.max = row.wanted; bar.value = row.done;
+    line.append(link, ` ${row.scale} ${row.done} of ${row.wanted} `, bar, ` last result ${row.ago}`);
+    return line;
+  }));
+};
 const refresh = async () => {
   try {
-    for (const row of await (await fetch("progress.json")).json()) {
-      const cell = document.getElementById("runs-" + row.paper);
-      if (cell) cell.textContent = row.text;
-    }
+    show(await (await fetch("progress.json")).json());
     document.documentElement.dataset.live = "yes";
   } catch (error) { document.documentElement.dataset.live = "no"; }
 };
@@ -28,49 +43,25 @@ refresh(); setInterval(refresh, 2000);
 """
 
 
-def _paper(name: str) -> Any:
-    from priorscope.papers import REGISTRY, load
-
-    return load(name) if name in REGISTRY else None
-
-
-def progress(runs: Any) -> list[dict[str, Any]]:
-    """For each paper: stored runs, failures, and the share of each scale that is there."""
-    from priorscope.lab import SCALES
-    from priorscope.papers import REGISTRY
-
-    stored = runs.papers()
-    rows = []
-    for name in sorted({*stored, *REGISTRY}):
-        count = len(runs.keys(name, stored[name])) if name in stored else 0
-        parts = []
-        if count and name in REGISTRY:
-            paper = _paper(name)
-            there = runs.keys(name, paper.version)
-            for scale in SCALES:
-                wanted = {paper.key(point) for point in paper.points(scale)}
-                if wanted & there:
-                    parts.append(f"{scale} {len(wanted & there)}/{len(wanted)}")
-        failed = len(runs.failures(name)) if count else 0
-        text = f"{count} runs" + (f" ({', '.join(parts)})" if parts else "") + (f", {failed} failed" if failed else "")
-        rows.append({"paper": name, "runs": count, "failed": failed, "text": text})
-    return rows
-
-
 def _title(name: str) -> str:
-    paper = _paper(name)
+    paper = known_paper(name)
     return "" if paper is None else str(paper.title)
+
+
+def _ledger() -> list[dict[str, Any]]:
+    from priorscope.lab import read_ledger
+
+    return [record.as_json() for record in read_ledger().values()]
 
 
 def _recorded() -> dict[str, str]:
     """For each paper of the ledger: how many claims have which verdict, in words."""
-    from priorscope.lab import read_ledger
     from priorscope.report import claims_summary
 
     by_paper: dict[str, list[dict[str, Any]]] = {}
-    for record in read_ledger().values():
-        if record.paper is not None:
-            by_paper.setdefault(record.paper, []).append(record.as_json())
+    for row in _ledger():
+        if row.get("paper"):
+            by_paper.setdefault(str(row["paper"]), []).append(row)
     return {name: claims_summary(rows).partition(": ")[2] for name, rows in by_paper.items()}
 
 
@@ -79,43 +70,83 @@ def index_page(runs: Any) -> str:
     recorded = _recorded()
     rows = "".join(
         f'<tr><td class=number><a href="paper/{quote(row["paper"], safe="")}">{escape(row["paper"])}</a></td>'
-        f"<td>{escape(_title(row['paper']))}</td>"
         f'<td id="runs-{escape(row["paper"])}">{escape(row["text"])}</td>'
+        f"<td>{escape(_title(row['paper']))}</td>"
         f"<td>{escape(recorded.get(row['paper'], ''))}</td></tr>"
         for row in progress(runs)
     )
     html = (
         '<div class="scroll" tabindex="0" role="region" aria-label="Papers"><table><thead><tr><th scope="col">paper</th>'
-        '<th scope="col">what it shows</th><th scope="col">stored runs</th><th scope="col">recorded verdicts</th></tr></thead>'
+        '<th scope="col">stored runs</th><th scope="col">what it shows</th><th scope="col">recorded verdicts</th></tr></thead>'
         f"<tbody>{rows}</tbody></table></div>"
     )
     return page(
         "Papers and runs",
-        subtitle="Read-only view of the store; counts follow sweeps in progress.",
-        sections=[Section("papers", "Papers", (), (html,))],
+        subtitle="Read-only view of the store; this page follows sweeps in progress.",
+        sections=[
+            Section("sweeps", "Sweeps in progress", (), ('<div id="running" aria-live="polite"></div>',)),
+            Section("papers", "Papers", (), (html,)),
+        ],
         live=_LIVE,
+        ways={"claims": "All claims"},
     )
+
+
+def _claim_row(row: dict[str, Any]) -> dict[str, Any]:
+    from priorscope.report._claims import expected_text, measured_text
+
+    return {
+        "id": row["id"],
+        "verdict": row["verdict"],
+        "measured": measured_text(row),
+        "expected": expected_text(row),
+        "claim": row["says"],
+        "note": row.get("note") or "",
+        "command": row.get("command") or "",
+    }
+
+
+def _matches(row: dict[str, Any], query: str) -> bool:
+    """Whether a row fits every word of the query: ``column=value`` exactly, other words anywhere in a cell."""
+    for word in query.split():
+        name, equals, value = word.partition("=")
+        if equals and name in row:
+            if str(row[name]).lower() != value.lower():
+                return False
+        elif not any(word.lower() in str(v).lower() for v in row.values()):
+            return False
+    return True
+
+
+def _form(query: str, example: str) -> str:
+    return (
+        f'<form method="get" role="search"><label>Rows that contain <input name="q" value="{escape(query)}" '
+        f'placeholder="{escape(example)}"></label> <button>Filter</button></form>'
+    )
+
+
+def claims_page(query: str = "") -> str:
+    """Every recorded claim with its verdict; ``query`` keeps some."""
+    from priorscope.report import claims_summary
+
+    every = _ledger()
+    kept = [row for row in every if _matches({**_claim_row(row), "paper": row.get("paper") or ""}, query)]
+    papers = dict.fromkeys(str(row["paper"]) for row in kept if row.get("paper"))
+    parts = []
+    for name in papers:
+        rows = [_claim_row(row) for row in kept if row.get("paper") == name]
+        link = f'<p><a href="paper/{quote(name, safe="")}">Chart and runs of {escape(name)}</a></p>'
+        parts.append(Section(name, _title(name) or name, (), (link, table(rows))))
+    told = f"{len(kept)} of {claims_summary(every)}." if every else "Nothing is recorded yet."
+    head = Section("find", "Claims", (told,), (_form(query, "verdict=fails"),))
+    about, ways = "From the record of reproduced claims.", {"./": "All papers"}
+    return page("Claims and verdicts", subtitle=about, sections=[head, *parts], live="", ways=ways)
 
 
 def _claims(paper: Any, runs: Any) -> str:
     from priorscope.lab import judge_paper
-    from priorscope.report._claims import expected_text, measured_text
 
-    rows = []
-    for record in judge_paper(paper, runs):
-        row = record.as_json()
-        rows.append(
-            {
-                "id": row["id"],
-                "verdict": row["verdict"],
-                "measured": measured_text(row),
-                "expected": expected_text(row),
-                "claim": row["says"],
-                "note": row.get("note") or "",
-                "scale": row.get("scale") or "",
-                "command": row.get("command") or "",
-            }
-        )
+    rows = [_claim_row(record.as_json()) for record in judge_paper(paper, runs)]
     return table(rows, caption="Claims, judged from the stored runs")
 
 
@@ -128,27 +159,26 @@ def _scale_of(paper: Any, runs: Any) -> str | None:
 
 
 def paper_page(runs: Any, name: str, query: str = "") -> str:
-    """One paper: claims, chart, and its runs; ``query`` keeps the rows in which some cell contains it."""
-    if name not in runs.papers() and _paper(name) is None:
+    """One paper: claims, chart, and its runs; ``query`` keeps the rows that fit every word of it."""
+    paper = known_paper(name)
+    if name not in runs.papers() and paper is None:
         raise LookupError(f"no paper {name!r} in this store")
-    paper = _paper(name)
     sections = []
     if paper is not None:
-        scale = _scale_of(paper, runs)
+        scale, text = _scale_of(paper, runs), [paper.source]
         figures = []
         if scale is not None and paper.chart is not None:
             chart = paper.chart(runs.table(paper, scale))
             figures.append(Figure("result", chart, f"Chart of {paper.title} at scale {scale}.", f"Scale {scale}."))
-        sections.append(Section("claims", "Claims", (paper.source,), (_BACK, _claims(paper, runs)), figures))
+        else:
+            text.append("No scale is complete yet; the chart follows when one is.")
+        sections.append(Section("claims", "Claims", text, (_claims(paper, runs),), figures))
     rows = runs.table(name).to_dict("records")
-    kept = [r for r in rows if not query or any(query.lower() in str(v).lower() for v in r.values())]
-    form = (
-        f'<form method="get" role="search"><label>Rows that contain <input name="q" value="{escape(query)}"></label> '
-        "<button>Filter</button></form>"
-    )
-    shown = [
-        {k: v for k, v in r.items() if not hasattr(v, "shape") or getattr(v, "shape", ()) == ()} for r in kept[:_ROWS]
-    ]
-    text = f"{len(kept)} of {len(rows)} runs" + (f"; the first {_ROWS} are shown" if len(kept) > _ROWS else "")
-    sections.append(Section("runs", "Runs", (text,), (form, table(shown, caption="Stored runs"))))
-    return page(name if paper is None else paper.title, subtitle=f"paper {name}", sections=sections, live="")
+    plain = [{k: v for k, v in r.items() if getattr(v, "shape", ()) == ()} for r in rows]
+    kept = [r for r in plain if _matches(r, query)]
+    text = [f"{len(kept)} of {len(rows)} runs" + (f"; the first {_ROWS} are shown" if len(kept) > _ROWS else "")]
+    form = _form(query, "seed=0")
+    sections.append(Section("runs", "Runs", text, (form, table(kept[:_ROWS], caption="Stored runs, without arrays"))))
+    title = name if paper is None else paper.title
+    ways = {"../": "All papers", "../claims": "All claims"}
+    return page(title, subtitle=f"paper {name}", sections=sections, live="", ways=ways)

@@ -169,11 +169,13 @@ def page(
     sections: Sequence[Section] = (),
     footer: str = "",
     live: str | None = None,
+    ways: Mapping[str, str] | None = None,
 ) -> str:
     """A whole HTML document: verdict first, then warnings, then the sections; nothing in it needs a network.
 
     A verdict that is not ``sure`` loses its green.
-    ``live`` is a script of a served page, which may ask its own server (and nobody else) for news.
+    ``live`` is a script of a served page, which may ask its own server (and nobody else) for news, ``ways`` names
+    other pages of it by their address.
 
     Example:
         >>> "&lt;script&gt;" in page("<script>", verdict=["it fits"])
@@ -181,7 +183,8 @@ def page(
     """
     charts: dict[str, Any] = {}
     body = "".join(_section(section, charts) for section in sections)
-    links = "".join(f'<li><a href="#{escape(s.id)}">{escape(s.title)}</a></li>' for s in sections)
+    places = {**(ways or {}), **{f"#{s.id}": s.title for s in sections}}
+    links = "".join(f'<li><a href="{escape(to)}">{escape(name)}</a></li>' for to, name in places.items())
     said = "".join(
         f"<p>{'<strong>' if i == 0 else ''}{_text(line)}{'</strong>' if i == 0 else ''}</p>"
         for i, line in enumerate(verdict)
