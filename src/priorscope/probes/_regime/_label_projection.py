@@ -54,15 +54,19 @@ class LabelProjection:
         import pandas as pd
 
         _, K, top = self.projection.shape
+        names = {
+            m: f"on the first {m} components" if m > 1 else "on the first component" for m in (1, min(2, top), top)
+        }
+        whole = "alignment with the kernel"
         rows = [
-            {"time": t, "member": k, "part": float(self.share(m)[i, k]), "of": f"first {m}" if m > 1 else "first"}
+            {"time": t, "member": k, "part": float(self.share(m)[i, k]), "of": name}
             for i, t in enumerate(self.times)
             for k in range(K)
-            for m in sorted({1, min(2, top), top})
+            for m, name in names.items()
             if t > 0
         ]
         rows += [
-            {"time": t, "member": k, "part": float(self.alignment[i, k]), "of": "alignment"}
+            {"time": t, "member": k, "part": float(self.alignment[i, k]), "of": whole}
             for i, t in enumerate(self.times)
             for k in range(K)
             if t > 0
@@ -72,8 +76,8 @@ class LabelProjection:
             .mark_line()
             .encode(
                 alt.X("time:Q", title="time of training", scale=alt.Scale(type="log"), axis=alt.Axis(format="~e")),
-                alt.Y("mean(part):Q", title="part of the labels on the components"),
-                alt.Color("of:N", title="components"),
+                alt.Y("mean(part):Q", title="part of the labels"),
+                alt.Color("of:N", title=None, sort=[*reversed(names.values()), whole]),
             )
         )
         ends = [
@@ -85,7 +89,7 @@ class LabelProjection:
             alt.Chart(pd.DataFrame(ends))
             .mark_bar()
             .encode(
-                alt.X("component:O", title="component of the tangent kernel"),
+                alt.X("component:O", title="component of the tangent kernel", axis=alt.Axis(labelAngle=0)),
                 alt.XOffset("when:N", sort=["start", "end"]),
                 alt.Y("part:Q", title="part of the labels ω"),
                 alt.Color("when:N", title=None, sort=["start", "end"]),
