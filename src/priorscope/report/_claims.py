@@ -9,7 +9,15 @@ from typing import Any
 
 from priorscope.report._tables import format_value
 
-__all__ = ["claims_behind", "claims_long", "claims_summary", "claims_table", "expected_text", "measured_text"]
+__all__ = [
+    "claims_behind",
+    "claims_list",
+    "claims_long",
+    "claims_summary",
+    "claims_table",
+    "expected_text",
+    "measured_text",
+]
 
 _COLOURS = {
     "holds": "green",
@@ -141,6 +149,34 @@ def claims_summary(rows: Sequence[Mapping[str, Any]]) -> str:
     return f"{len(rows)} claim{'' if len(rows) == 1 else 's'}: {told}"
 
 
+def claims_list(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Claims for a page, everything known of each, readable at any width.
+
+    Example:
+        >>> "a &lt; b" in claims_list([{"id": "X.1", "says": "a < b", "verdict": "holds", "measured": 1.0}])
+        True
+    """
+    from html import escape
+
+    parts = []
+    for row in rows:
+        verdict = str(row["verdict"])
+        facts = {
+            "measured": measured_text(row),
+            "expected": expected_text(row),
+            "note": row.get("note"),
+            "again": row.get("command"),
+        }
+        told = "".join(
+            f"<div><i>{name}</i> {escape(' '.join(str(value).split()))}</div>" for name, value in facts.items() if value
+        )
+        parts.append(
+            f'<dt id="{escape(str(row["id"]))}">{escape(str(row["id"]))} <span class="{verdict.split()[0]}">{escape(verdict)}'
+            f"</span></dt><dd>{escape(str(row['says']))}{told}</dd>"
+        )
+    return f'<dl class="claims">{"".join(parts)}</dl>'
+
+
 def claims_behind(ids: Sequence[str]) -> str:
     """A folded table, for a page, of the recorded claims that a measurement rests on; ids alone where there is no ledger.
 
@@ -156,15 +192,4 @@ def claims_behind(ids: Sequence[str]) -> str:
     if not known:
         return table([{"claims behind this": ", ".join(ids), "look them up with": f"priorscope claims {ids[0]}"}])
     told = ", ".join(f"{row['id']} {row['verdict']}" for row in known)
-    rows = [
-        {
-            "id": row["id"],
-            "verdict": row["verdict"],
-            "measured": measured_text(row, 3),
-            "expected": expected_text(row),
-            "claim": row["says"],
-            "again": row["command"] or "",
-        }
-        for row in known
-    ]
-    return folded(f"Published claims behind this: {told}", table(rows, caption="From the record of reproduced claims"))
+    return folded(f"Published claims behind this: {told}", claims_list(known))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from priorscope.report._claims import expected_text, measured_text
-from priorscope.report._page import Figure, Section, page, table
+from priorscope.report._claims import claims_list
+from priorscope.report._page import Figure, Section, page
 
 __all__ = ["papers_page"]
 
@@ -22,23 +22,11 @@ def papers_page(sections: Sequence[Mapping[str, Any]], *, title: str = "Reproduc
     """
     parts = []
     for section in sections:
-        rows = [
-            {
-                "id": row["id"],
-                "verdict": row["verdict"],
-                "measured": measured_text(row),
-                "expected": expected_text(row),
-                "claim": row["says"],
-                "note": row.get("note") or "",
-                "command": row.get("command") or "",
-            }
-            for row in section["claims"]
-        ]
         figures = []
         if section.get("chart") is not None:
             figures.append(Figure("result", section["chart"], f"Chart of {section['title']}.", section["title"]))
         parts.append(
-            Section(section["name"], section["title"], (section["source"],), (table(rows, caption="Claims"),), figures)
+            Section(section["name"], section["title"], (section["source"],), (claims_list(section["claims"]),), figures)
         )
     said = () if sections else ("No stored runs yet. Start with priorscope reproduce.",)
     return page(title, verdict=said, sections=parts, footer="priorscope: judged from stored runs.")

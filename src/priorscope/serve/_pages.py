@@ -6,6 +6,7 @@ from html import escape
 from typing import Any
 from urllib.parse import quote
 
+from priorscope.report._claims import claims_list
 from priorscope.report._page import Figure, Section, page, table
 from priorscope.serve._progress import known_paper, progress
 
@@ -92,20 +93,6 @@ def index_page(runs: Any) -> str:
     )
 
 
-def _claim_row(row: dict[str, Any]) -> dict[str, Any]:
-    from priorscope.report._claims import expected_text, measured_text
-
-    return {
-        "id": row["id"],
-        "verdict": row["verdict"],
-        "measured": measured_text(row),
-        "expected": expected_text(row),
-        "claim": row["says"],
-        "note": row.get("note") or "",
-        "command": row.get("command") or "",
-    }
-
-
 def _matches(row: dict[str, Any], query: str) -> bool:
     """Whether a row fits every word of the query: ``column=value`` exactly, other words anywhere in a cell."""
     for word in query.split():
@@ -130,24 +117,17 @@ def claims_page(query: str = "") -> str:
     from priorscope.report import claims_summary
 
     every = _ledger()
-    kept = [row for row in every if _matches({**_claim_row(row), "paper": row.get("paper") or ""}, query)]
+    kept = [row for row in every if _matches(row, query)]
     papers = dict.fromkeys(str(row["paper"]) for row in kept if row.get("paper"))
     parts = []
     for name in papers:
-        rows = [_claim_row(row) for row in kept if row.get("paper") == name]
+        rows = [row for row in kept if row.get("paper") == name]
         link = f'<p><a href="paper/{quote(name, safe="")}">Chart and runs of {escape(name)}</a></p>'
-        parts.append(Section(name, _title(name) or name, (), (link, table(rows))))
+        parts.append(Section(name, _title(name) or name, (), (link, claims_list(rows))))
     told = f"{len(kept)} of {claims_summary(every)}." if every else "Nothing is recorded yet."
     head = Section("find", "Claims", (told,), (_form(query, "verdict=fails"),))
     about, ways = "From the record of reproduced claims.", {"./": "All papers"}
     return page("Claims and verdicts", subtitle=about, sections=[head, *parts], live="", ways=ways)
-
-
-def _claims(paper: Any, runs: Any) -> str:
-    from priorscope.lab import judge_paper
-
-    rows = [_claim_row(record.as_json()) for record in judge_paper(paper, runs)]
-    return table(rows, caption="Claims, judged from the stored runs")
 
 
 def _scale_of(paper: Any, runs: Any) -> str | None:
@@ -160,19 +140,22 @@ def _scale_of(paper: Any, runs: Any) -> str | None:
 
 def paper_page(runs: Any, name: str, query: str = "") -> str:
     """One paper: claims, chart, and its runs; ``query`` keeps the rows that fit every word of it."""
+    from priorscope.lab import judge_paper
+
     paper = known_paper(name)
     if name not in runs.papers() and paper is None:
         raise LookupError(f"no paper {name!r} in this store")
     sections = []
     if paper is not None:
         scale, text = _scale_of(paper, runs), [paper.source]
+        judged = [record.as_json() for record in judge_paper(paper, runs)]
         figures = []
         if scale is not None and paper.chart is not None:
             chart = paper.chart(runs.table(paper, scale))
             figures.append(Figure("result", chart, f"Chart of {paper.title} at scale {scale}.", f"Scale {scale}."))
         else:
             text.append("No scale is complete yet; the chart follows when one is.")
-        sections.append(Section("claims", "Claims", text, (_claims(paper, runs),), figures))
+        sections.append(Section("claims", "Claims", text, (claims_list(judged),), figures))
     rows = runs.table(name).to_dict("records")
     plain = [{k: v for k, v in r.items() if getattr(v, "shape", ()) == ()} for r in rows]
     kept = [r for r in plain if _matches(r, query)]
