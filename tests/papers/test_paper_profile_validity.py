@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 import torch
 
-from priorscope.papers._profile_validity import ENOUGH, PAPER, leave_one_out
+from priorscope.papers._profile_validity import ENOUGH, PAPER, kernel_error
 from priorscope.papers._profile_validity_problems import DEVELOPMENT, HELD_OUT, Problem, draw, neighbours, products
+from priorscope.probes._pilot import ridge_grid
 from priorscope.profiles._candidates import default_candidates, variations
 from priorscope.profiles._verdict import _leader
 
@@ -61,7 +62,7 @@ def test_targets_have_the_symmetry_they_were_made_for(monkeypatch: pytest.Monkey
     def target(shift: int, make: object, **options: object) -> torch.Tensor:
         fixed = torch.randn(20, 1, 8, 8, generator=torch.Generator().manual_seed(5)).roll(shift, 2)
         monkeypatch.setattr(problems, "_images", lambda *_: fixed)
-        return make(20, torch.Generator().manual_seed(0), **options)[1]  # type: ignore[operator]
+        return make(20, torch.Generator().manual_seed(0), 8, **options)[1]  # type: ignore[operator]
 
     torch.testing.assert_close(target(3, products), target(0, products))
     for make, options in ((products, {"anywhere": False}), (neighbours, {})):
@@ -70,12 +71,12 @@ def test_targets_have_the_symmetry_they_were_made_for(monkeypatch: pytest.Monkey
 
 
 def test_splits_do_not_share_samples_and_tables_use_all_rows() -> None:
-    table = draw("dev table", 10_000, 1, split=1)
+    table = draw("dev table", 10_000, 1, 8, split=1)
     assert (len(table.train), len(table.test)) == (352, 88)
     assert not torch.isin(table.train.targets, table.test.targets).any()
-    first = draw("dev product by place", 40, 20)
+    first = draw("dev product by place", 40, 20, 8)
     assert (len(first.train), len(first.test), first.task) == (40, 20, "regression")
-    assert draw("dev pattern", 20, 10).task == "classification"
+    assert draw("dev pattern", 20, 10, 8).task == "classification"
 
 
 def test_ties_go_to_the_shallower_network() -> None:
@@ -98,12 +99,17 @@ def test_variations_change_the_nonlinearity_only() -> None:
     assert variations(found[0]) == []
 
 
-def test_leave_one_out_is_what_it_says() -> None:
+def test_kernel_error_is_the_best_of_regressions_done_one_by_one() -> None:
     rng = np.random.default_rng(0)
     x, y = rng.standard_normal((12, 3)), rng.standard_normal((12, 2))
     gram = np.exp(-((x[:, None] - x[None]) ** 2).sum(-1))
-    errors = []
-    for i in range(12):
-        rest = np.delete(np.arange(12), i)
-        errors.append(((gram[i, rest] @ np.linalg.solve(gram[np.ix_(rest, rest)], y[rest]) - y[i]) ** 2).mean())
-    assert leave_one_out(gram, y) == pytest.approx(np.mean(errors), rel=1e-6)
+    by_ridge = []
+    for ridge in ridge_grid(gram):
+        errors = []
+        for i in range(12):
+            rest = np.delete(np.arange(12), i)
+            weights = np.linalg.solve(gram[np.ix_(rest, rest)] + ridge * np.eye(11), y[rest])
+            errors.append(((gram[i, rest] @ weights - y[i]) ** 2).mean())
+        by_ridge.append(np.mean(errors))
+    assert kernel_error(gram, y) == pytest.approx(min(by_ridge), rel=1e-6)
+    assert min(by_ridge) < 0.99 * by_ridge[0]  # the control: on noise a ridge helps
