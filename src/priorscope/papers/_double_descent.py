@@ -97,10 +97,13 @@ _SIDES = ("train", "test")
 
 
 def chart(table: pd.DataFrame) -> Any:
-    """Test error at the end and at its lowest along training against N; norm of the output; the transition dashed."""
+    """Test error at the end and at its lowest along training against N; norm of the output; the transition dashed.
+
+    Networks that died in training, whose output is zero everywhere, are left out (some of width one).
+    """
     import altair as alt
 
-    rows = table[table.part == "width"]
+    rows = table[(table.part == "width") & (table.norm_test > 1e-3)]
     long = rows.melt(["n_weights", "seed"], ["final", "best"], "which", "error")
     long = long.assign(which=long.which.map({"final": "end of training", "best": "best along training"}))
     means = long.groupby(["n_weights", "which"], as_index=False).error.mean()
@@ -111,11 +114,11 @@ def chart(table: pd.DataFrame) -> Any:
     left = alt.Chart(means).mark_line().encode(x, y, colour, dash)
     left += alt.Chart(long).mark_point(filled=True, size=18, opacity=0.6).encode(x, y, colour)
     norms = rows[["n_weights", "norm_test"]]
-    up = alt.Y("norm_test:Q", title="norm of the output on test points", scale=alt.Scale(type="log"))
+    up = alt.Y("norm_test:Q", title="norm of the output on test points", scale=alt.Scale(type="log", nice=False))
     right = alt.Chart(norms).mark_point(filled=True, size=18, opacity=0.6).encode(x, up)
     line = norms.groupby("n_weights", as_index=False).norm_test.mean()
     right += alt.Chart(line).mark_line().encode(x, up)
-    star = star_of(rows)
+    star = star_of(table[table.part == "width"])
     if np.isfinite(star):
         rule = alt.Chart(pd.DataFrame({"n_weights": [star]})).mark_rule(strokeDash=[4, 4], opacity=0.7).encode(x)
         left, right = left + rule, right + rule
