@@ -293,6 +293,7 @@ def _with_claims(section: Section) -> Section:
 
 def _method(result: Profile) -> str:
     return (
-        f"Each candidate's kernel was computed on {result.pilot} samples; kernel regression was measured on parts of them and "
+        f"Each candidate's kernel was computed on {result.pilot} samples; kernel regression, its ridge "
+        f"tuned at each size, was measured on parts of them and "
         f"extrapolated ({', '.join(result.best.forecast.estimators)}). Candidates are ranked at {result.horizon:,} samples."
     )

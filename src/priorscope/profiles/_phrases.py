@@ -16,10 +16,12 @@ def value(x: float, digits: int = 2) -> str:
     """An error with two digits, or more.
 
     Example:
-        >>> value(0.005423), value(1.0), value(0.3), value(0.98765, 3)
-        ('0.0054', '1.0', '0.30', '0.988')
+        >>> value(0.005423), value(1.0), value(0.3), value(0.98765, 3), value(12345.0)
+        ('0.0054', '1.0', '0.30', '0.988', '12,000')
     """
-    return f"{x:.{digits}g}" if x < 0.0001 or x >= 10**digits else f"{x:#.{digits}g}".rstrip(".")
+    if x >= 10**digits:
+        return f"{float(f'{x:.{digits}g}'):,.0f}"
+    return f"{x:.{digits}g}" if x < 0.0001 else f"{x:#.{digits}g}".rstrip(".")
 
 
 def span(interval: Interval) -> str:

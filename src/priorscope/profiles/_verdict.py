@@ -93,7 +93,8 @@ def rank(
     if baseline.beaten(pick.forecast, horizon, surely=True):
         verdicts[pick.name] = _first_words(pick, verdicts, order)
     else:
-        verdicts[pick.name] = "may learn nothing" if baseline.beaten(pick.forecast, horizon) else "learns nothing"
+        verdicts[pick.name] = "" if baseline.beaten(pick.forecast, horizon) else "learns nothing"
+        verdicts = {name: v if v == "learns nothing" else "may learn nothing" for name, v in verdicts.items()}
     order = [pick, *(c for c in order if c is not pick)]
     return tuple(replace(c, verdict=verdicts[c.name], reasons=tuple(_reasons(c, pick, horizon, found))) for c in order)
 
