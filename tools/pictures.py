@@ -1,4 +1,4 @@
-"""Pictures of the probe pages, drawn by the probes: ``python tools/pictures.py [NAME …]`` writes docs/images/NAME.png."""
+"""Pictures of the docs, drawn by what they show: ``python tools/pictures.py [NAME …]`` writes docs/images/NAME.png."""
 
 from __future__ import annotations
 
@@ -67,6 +67,19 @@ def empirical_ntk() -> Any:
     return points + alt.Chart(law).mark_line(strokeDash=[4, 4]).encode(x=x_axis, y=y_axis)
 
 
+def profile() -> Any:
+    """Learning curves of the digits as a profile forecasts them, under its verdict."""
+    import textwrap
+
+    import altair as alt
+
+    found = ps.profile(ps.data.digits(), deep=False)
+    first, *rest = found.verdict()
+    told = next(line for line in rest if line.startswith("Forecast"))
+    title = alt.Title(textwrap.wrap(first, 92), subtitle=textwrap.wrap(told, 110), subtitleFontSize=12, offset=14)
+    return found.charts()["curves"].properties(title=title, width=640, height=320)
+
+
 PICTURES: dict[str, Callable[[], Any]] = {
     "spectrum": spectrum,
     "forecast": forecast,
@@ -74,6 +87,7 @@ PICTURES: dict[str, Callable[[], Any]] = {
     "landscape": landscape,
     "sphere_spectrum": sphere_spectrum,
     "empirical_ntk": empirical_ntk,
+    "profile": profile,
 }
 
 
@@ -84,7 +98,7 @@ def write(name: str) -> Path:
     torch.manual_seed(0)
     file = ps.report.save_chart(PICTURES[name](), FOLDER / f"{name}.png", scale=1.5)
     with Image.open(file) as image:
-        small = image.convert("RGB").quantize(64)
+        small = image.convert("RGB").quantize(200)
     small.save(file, optimize=True)
     return file
 
