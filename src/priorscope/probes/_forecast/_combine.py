@@ -109,10 +109,10 @@ def forecast_gram(
         model = fit_spectral(sizes, y, curve.nested.kappa, size, ridge=curve.ridge)
         logs["spectral theory"] = np.log(np.maximum(model.errors(grid, float(curve.ridge[-1])), 1e-300))
         exponents |= {"eigenvalues": model.eigenvalue_exponent, "power": model.power_exponent}
-    anchor = float(np.interp(np.log(sizes[-1]), np.log(grid), straight))
-    logs["kernel PCA"] = anchor - exponent * np.log(grid / sizes[-1])
-    for name in logs:
-        logs[name] = np.where(inside, measured if name != "spectral theory" else logs[name], logs[name])
+    logs["kernel PCA"] = -exponent * np.log(grid / sizes[-1])
+    for name, values in logs.items():  # beyond the pilot all start from its last error, so that no curve jumps there
+        last = float(np.interp(np.log(sizes[-1]), np.log(grid), values))
+        logs[name] = np.where(inside, values if name == "spectral theory" else measured, values + y[-1] - last)
 
     total = sum(_WEIGHTS[name] for name in logs)
     middle = sum(_WEIGHTS[name] / total * values for name, values in logs.items())
@@ -122,7 +122,8 @@ def forecast_gram(
         middle = np.where(inside, middle, np.minimum.accumulate(np.minimum(middle, y[-1])))
     between = sum(_WEIGHTS[name] / total * (values - middle) ** 2 for name, values in logs.items())
     z = float(norm.ppf(0.5 + level / 2))
-    sampling = _TRAINING * np.where(inside, np.interp(np.log(grid), np.log(sizes), spread), scatter)
+    own = np.interp(np.log(grid), np.log(sizes), spread)  # beyond the pilot, that of its last error
+    sampling = _TRAINING * np.where(inside, own, np.maximum(scatter, own))
     width = z * np.sqrt(sampling**2 + between)
     wrong = _classification(curve, middle, grid, z)
     slope = np.gradient(middle, np.log(grid))

@@ -162,14 +162,15 @@ class Forecast:
         import altair as alt
 
         tidy = self.tidy()
-        x = alt.X("n:Q", title="training samples n").scale(type="log")
-        y = alt.Y("error:Q", title="test error (mean squared)").scale(type="log")
+        ticks = alt.Axis(labelOverlap="greedy", labelSeparation=4)
+        x = alt.X("n:Q", title="training samples n", axis=ticks).scale(type="log", nice=False)
+        y = alt.Y("error:Q", title="test error (mean squared)", axis=ticks).scale(type="log", nice=False)
         pick = alt.selection_point(fields=["curve"], bind="legend")
         shown = alt.condition(pick, alt.value(1.0), alt.value(0.08))
         band = (
             alt.Chart(tidy[tidy["curve"] == "combined"])
             .mark_area(opacity=0.15)
-            .encode(x=x, y=alt.Y("low:Q", title="test error (mean squared)").scale(type="log"), y2="high:Q")
+            .encode(x=x, y=alt.Y("low:Q", title="test error (mean squared)").scale(type="log", nice=False), y2="high:Q")
         )
         lines = (
             alt.Chart(tidy)
