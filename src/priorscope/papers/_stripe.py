@@ -27,7 +27,7 @@ SIZES: dict[str, dict[str, Any]] = {
         "steps": {"max_turn": 1e-2, "max_steps": 120},
     },
     "small": {
-        "sizes": [256, 128, 64, 32, 16],
+        "sizes": [256, 128, 96, 64, 48, 32, 16],
         "common": {"dim": 5, "width": 100, "kernel_width": 2000, "n_test": 4000, "data_seeds": 8, "rescaled": 1e-4},
         "steps": {"max_turn": 1e-3, "max_steps": 12_000},
     },
@@ -116,7 +116,7 @@ def chart(table: pd.DataFrame) -> Any:
         for name, label in names.items()
     ]
     x = alt.X("n:Q", title="patterns P", scale=alt.Scale(type="log", base=2, nice=False))
-    y = alt.Y("error:Q", title="test error", scale=alt.Scale(type="log"), axis=alt.Axis(format="~%"))
+    y = alt.Y("error:Q", title="test error", scale=alt.Scale(type="log", nice=False), axis=alt.Axis(format="~%"))
     colour = alt.Color("which:N", title=None, sort=list(names.values()))
     left = alt.Chart(pd.DataFrame(rows)).mark_line(point=True).encode(x, y, colour)
     ratios = [{"n": row.n_train, "ratio": float(r)} for _, row in table.iterrows() for r in np.asarray(row.compression)]
