@@ -4,7 +4,7 @@ The loop builds a network, takes the gradient at 16 probes and accumulates G. Bo
 for the same standard error (Frobenius norm of the errors of G): CPU seconds of one thread × error². CPU seconds suffer
 less from other work on the machine, but not nothing: the loop took 8 to 15 ms a dense network in different runs. The
 ratio of the dense net grows with the number of networks here (5 at 100, 15 at 400: larger blocks); that of ResNet18 rests
-on a handful of networks (1.6 and 3.7 in two runs). Models are the published ones on
+on a handful of networks (1.6, 3.7 and 2.6 in three runs). Models are the published ones on
 1×32×32: a dense net of two layers of 100, LeNet and ResNet18 of width 64, with GELU and without normalisation.
 Run: python benchmarks/geometry.py
 """
