@@ -18,7 +18,7 @@ import readme_claims
 
 log = logging.getLogger("mkdocs.hooks.priorscope")
 
-FIRST = ["index.md", "quickstart.md", "profile.md", "forecast.md", "claims.md", "conventions.md"]
+FIRST = ["index.md", "quickstart.md", "reading-a-profile.md", "claims.md", "conventions.md"]
 SECTIONS = {
     "papers": "Papers",
     "probes": "Probes",

@@ -80,6 +80,57 @@ def profile() -> Any:
     return found.charts()["curves"].properties(title=title, width=640, height=320)
 
 
+def spectral_bias() -> Any:
+    """Measured decay of the components of the residual, and what theory says; degrees 1 and 3, which an odd network learns."""
+    target = lambda x: x[:, 0] + 0.4 * x[:, 1] + (4 * x**3 - 3 * x) @ torch.tensor([1.0, 0.3])  # noqa: E731
+    data = ps.data.from_function(lambda n, seed: ps.data.sphere(n, 2, seed=seed), target, n_train=256, n_test=1000)
+    flow = ps.inference.GradientFlow()
+    system = ps.System(data, ps.models.fcn(1, "erf"), flow, width=256, initialisation="antisymmetric")
+    return ps.probes.spectral_bias(system, k=4).chart()
+
+
+def regime() -> Any:
+    """Lazy or feature learning of a small network, with its place on the phase diagram."""
+    flow = ps.inference.GradientFlow
+    data = ps.data.digits(classes="parity").subset(20, seed=0, n_test=50)
+    system = ps.System(data, ps.models.fcn(1, activation="erf"), flow(), width=32)
+    scales = (0.01, 0.1, 1.0, 10.0, 100.0)
+    return ps.probes.regime(system, scales, seeds=2, flow=flow(time=30.0, max_turn=1e-2)).chart()
+
+
+def fluctuations() -> Any:
+    """Averaging networks takes their fluctuation away, member by member."""
+    outputs = 1 + 2 * np.random.default_rng(0).standard_normal((64, 1000))
+    return ps.probes.fluctuations(outputs, np.ones(1000), sizes=(1, 2, 4, 8, 16)).chart()
+
+
+def groups() -> Any:
+    """One image on its way to a rotation of its pixels."""
+    import altair as alt
+
+    data = ps.data.digits().subset(20, seed=0)
+    g = ps.data.groups.orthogonal(data.input_shape).sample_haar(seed=0, special=True)
+    rows = []
+    for part in (0.0, 0.05, 0.1, 0.2, 1.0):
+        image = g.path(part)(data.inputs[:1])[0, 0]
+        rows += [
+            {"part": f"g^{part:g}", "i": i, "j": j, "value": v}
+            for i, row in enumerate(image.tolist())
+            for j, v in enumerate(row)
+        ]
+    return (
+        alt.Chart(pd.DataFrame(rows))
+        .mark_rect()
+        .encode(
+            x=alt.X("j:O", axis=None),
+            y=alt.Y("i:O", axis=None),
+            color=alt.Color("value:Q", legend=None).scale(scheme="greys"),
+            facet=alt.Facet("part:N", columns=5, title=None, sort=None),
+        )
+        .properties(width=90, height=90)
+    )
+
+
 PICTURES: dict[str, Callable[[], Any]] = {
     "spectrum": spectrum,
     "forecast": forecast,
@@ -88,6 +139,10 @@ PICTURES: dict[str, Callable[[], Any]] = {
     "sphere_spectrum": sphere_spectrum,
     "empirical_ntk": empirical_ntk,
     "profile": profile,
+    "spectral_bias": spectral_bias,
+    "regime": regime,
+    "fluctuations": fluctuations,
+    "groups": groups,
 }
 
 
