@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 
 import pytest
 
@@ -175,6 +177,20 @@ def test_mistakes_are_one_line_and_code_2(home, capsys, words, message):
     assert code == 2
     assert message in err
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("words", [["claims"], ["report"], ["reproduce", "toy", "--scale", "tiny"]])
+def test_a_store_from_another_version_is_named_and_left_alone(home, capsys, words):
+    path = home / "newer.sqlite"
+    with Store(path) as store:
+        store.put("toy", 1, {"seed": 0}, {"y": 1.0}, seconds=0.1)
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA user_version=99")
+    before = path.read_bytes()
+    _, err, code = run(*words, "--store", str(path), capsys=capsys)
+    assert code == 2
+    assert "newer priorscope (layout 99" in " ".join(err.split())
+    assert path.read_bytes() == before
 
 
 def test_debug_shows_the_traceback(home):
