@@ -83,6 +83,31 @@ def test_every_accepted_step_meets_both_criteria():
     assert max(s[1] for s in seen) > 2e-5  # and not by creeping
 
 
+def test_a_refused_step_leaves_parameters_and_gradient():
+    data, net = sample(), small_net()
+    run = Integration(GradientFlow(loss="soft-hinge", record=[1e40]), Members(net), *pair(data))
+    w, g, dt = run.w.clone(), run.g.clone(), run.dt.clone()
+    run.dt *= 1e30  # the first trial, absurdly long
+    run.advance(slice(0, 1))
+    assert int(run.steps) == 0
+    assert torch.equal(run.w, w)
+    assert torch.equal(run.g, g)
+    run.dt.copy_(dt)
+    while int(run.steps) < 5:
+        run.advance(slice(0, 1))
+    w, g = run.w.clone(), run.g.clone()
+    run.dt *= 100
+    run.advance(slice(0, 1))
+    assert int(run.steps) == 5
+    torch.testing.assert_close(run.w, w, rtol=1e-13, atol=1e-14)
+    assert torch.equal(run.g, g)
+    assert float((run.w - members_start(net)).abs().max()) > 1e-3  # and parameters do move
+
+
+def members_start(net):
+    return Members(net).flat
+
+
 class Opaque(nn.Module):
     """The same network, but not to be read as layers: it takes the path of any module, through autograd."""
 

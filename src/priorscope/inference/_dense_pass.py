@@ -34,6 +34,11 @@ class _Plain:
         return d if self.activation is None else d.mul_(kept)
 
 
+def _product(a: Tensor, b: Tensor, scale: float) -> Tensor:
+    """scale a b of stacks of matrices, written once: what the room held before is not read."""
+    return a.new_empty(len(a), a.shape[1], b.shape[2]).baddbmm_(a, b, beta=0, alpha=scale)
+
+
 class DensePass:
     r"""Outputs of K stacked networks, and from a slope of each output the gradient of each network's own parameters.
 
@@ -53,7 +58,6 @@ class DensePass:
         assert form is not None
         self.form, self.members = form, members
         self.x = inputs.flatten(1)  # (n, d)
-        self.nothing = self.x.new_zeros(1, 1, 1)
         self.folds: list[Any] = [getattr(layer.activation, "fold", None) or _Plain(layer.activation) for layer in form]
         self.x_in = (
             self.folds[0].before * form[0].scale * self.x
@@ -92,7 +96,7 @@ class DensePass:
             if z is None:
                 a = torch.mm(W.reshape(-1, W.shape[2]), self.x_in).view(len(flat), W.shape[1], -1)
             else:
-                a = torch.baddbmm(self.nothing, W, z, beta=0, alpha=fold.before * gain * layer.scale)
+                a = _product(W, z, fold.before * gain * layer.scale)
             if layer.bias is not None:
                 a.add_(params[layer.bias][:, :, None], alpha=fold.before * layer.bias_scale)
             seen = z
@@ -116,17 +120,15 @@ class DensePass:
                 found[layer.weight] = torch.mm(d.reshape(-1, d.shape[2]), self.x_out).view(len(d), -1)
             else:
                 scale = layer.scale * self.folds[i - 1].after
-                found[layer.weight] = torch.baddbmm(self.nothing, d, z.mT, beta=0, alpha=scale).view(len(d), -1)
+                found[layer.weight] = _product(d, z.mT, scale).view(len(d), -1)
             if layer.bias is not None:
                 found[layer.bias] = d.sum(2).mul_(layer.bias_scale)
             if i:
                 fold = self.folds[i - 1]
-                d = fold.pull(self._back(params[layer.weight].mT, d, layer.scale * fold.slope), tape[i - 1][1])
+                W, scale = params[layer.weight].mT, layer.scale * fold.slope
+                # of one output a column times a row, which needs no matrix product
+                d = fold.pull(W * (scale * d) if d.shape[1] == 1 else _product(W, d, scale), tape[i - 1][1])
         return torch.cat([found[name] for name in self.members.names], 1, out=out)
-
-    def _back(self, W: Tensor, d: Tensor, scale: float) -> Tensor:
-        """scale W d; for one output the product of a column and a row, which needs no matrix product."""
-        return W * (scale * d) if d.shape[1] == 1 else torch.baddbmm(self.nothing, W, d, beta=0, alpha=scale)
 
     def __call__(self, flat: Tensor, slopes: object) -> tuple[Tensor, Tensor]:
         """Outputs and gradients; ``slopes`` maps the outputs to the objective's slopes over them."""

@@ -25,8 +25,8 @@ class Integration:
 
     When a member ends, its row changes places with the first at work, so that every operation works on contiguous rows
     and ended members cost nothing. Steps are controlled for all members at once; trial parameters, passes and scalar
-    products are taken a window of rows at a time. Parameters and gradients have two tables, the state and the trial,
-    which change places at each step; in the rows of ended members they are equal.
+    products are taken a window of rows at a time. Parameters move in their place and move back where a step is refused, to
+    round-off; gradients have two tables, of the state and of the trial, which change places at each step.
     """
 
     tables: ClassVar[tuple[str, ...]] = ("order", "w", "F", "g", "size", "offset", "alpha", "value", "t", "dt", "scale")
@@ -36,8 +36,7 @@ class Integration:
     w: Tensor
     F: Tensor
     g: Tensor
-    w1: Tensor  # parameters and gradients of a trial
-    g1: Tensor
+    g1: Tensor  # gradients of a trial
     size: Tensor  # squared norm of the gradient
     offset: Tensor
     alpha: Tensor
@@ -72,7 +71,7 @@ class Integration:
         self.w = members.flat.clone()
         parts = [self.evaluate(self.w[rows], rows) for rows in self._windows(slice(0, K))]
         self.F, self.value, self.g = (torch.cat(p) for p in zip(*parts))
-        self.w1, self.g1 = self.w.clone(), self.g.clone()
+        self.g1 = self.g.clone()
         self.room = torch.empty_like(self.w[: self.window])
         self.size = torch.cat(
             [self.products(self.g[rows], self.g[rows], rows)[0] for rows in self._windows(slice(0, K))]
@@ -143,20 +142,19 @@ class Integration:
                 table = getattr(self, name)
                 table[here] = table[there]
         front = slice(rows.start, rows.start + count)
-        self.w1[front], self.g1[front] = self.w[front], self.g[front]
+        self.g1[front] = self.g[front]
         return count
 
     def _try(self, h: Tensor, rows: slice) -> tuple[Tensor, ...]:
         """Of these rows a step of h ahead: predictions, loss, squared norm of the gradient, its product with the one before."""
-        g = self.g[rows]
-        w1 = torch.addcmul(self.w[rows], h.to(g.dtype)[:, None], g, value=-1, out=self.w1[rows])
-        F1, value1, g1 = self.evaluate(w1, rows, self.g1[rows])
+        w, g = self.w[rows], self.g[rows]
+        w.addcmul_(h.to(g.dtype)[:, None], g, value=-1)
+        F1, value1, g1 = self.evaluate(w, rows, self.g1[rows])
         return F1, value1, *self.products(g, g1, rows)
 
     def products(self, g: Tensor, g1: Tensor, rows: slice) -> tuple[Tensor, Tensor]:
         """Of gradients before and after a step: the squared norm of the second, and their scalar product, (k,) each."""
-        room = self.room[: len(g)]
-        return torch.mul(g1, g1, out=room).sum(1), torch.mul(g, g1, out=room).sum(1)
+        return torch.linalg.vector_norm(g1, dim=1).square_(), torch.mul(g, g1, out=self.room[: len(g)]).sum(1)
 
     def advance(self, rows: slice) -> bool:
         """One trial step of these rows: accepted where both criteria hold, retried smaller where not; whether any ended."""
@@ -189,12 +187,17 @@ class Integration:
         self.trials[rows] += 1
         refused = torch.nonzero(~accept).flatten()
         if len(refused):
-            tables = ((self.w[rows], self.w1[rows]), (self.g[rows], self.g1[rows]))
-            for old, new in (*tables, (F, F1), (size, size1), (t, t1), (self.value[rows], value1)):
+            back = refused + rows.start
+            g, first = self.g[back], self.steps[back] == 0
+            w = self.w[back].addcmul_(h[refused].to(g.dtype)[:, None], g)
+            if bool(first.any()):  # a first trial may be far too long; later ones are at most twice an accepted one
+                w[first] = self.members.flat[self.order[back[first]]]
+            self.w[back], self.g1[back] = w, g
+            for old, new in ((F, F1), (size, size1), (t, t1), (self.value[rows], value1)):
                 new[refused] = old[refused]
         for old, new in ((F, F1), (size, size1), (t, t1), (self.value[rows], value1)):
             old.copy_(new)
-        self.w, self.w1, self.g, self.g1 = self.w1, self.w, self.g1, self.g  # trial and state change places
+        self.g, self.g1 = self.g1, self.g
         self.steps[rows] += accept
         self.finished[rows] = accept & (self.stop(self.loss, F, self.y) | (size == 0))
         landed = torch.nonzero(accept & landing).flatten() + rows.start
