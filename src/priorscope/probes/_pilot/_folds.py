@@ -59,15 +59,21 @@ def k_fold(
     loss, wrong = np.zeros(n), None if labels is None else np.zeros(n)
     partitions = _FOLDS.get(folds, 8)
     for _ in range(partitions):
-        for part in np.array_split(rng.permutation(n), folds):
-            block = inverse[np.ix_(part, part)]
-            fitted = targets[part] - sla.solve(block, weights[part], assume_a="sym", check_finite=False)
-            here, mistakes = record(
-                fitted, targets[part], None if labels is None else labels[part], targets.shape[1] == 1
-            )
-            loss[part] += here / partitions
+        order = rng.permutation(n)
+        larger = n % folds  # parts of one sample more come first, as in numpy's array_split
+        cut = larger * (n // folds + 1)
+        groups = [(order[:cut], larger), (order[cut:], folds - larger)]
+        for rows, count in groups:
+            if count == 0:
+                continue
+            parts = rows.reshape(count, -1)
+            blocks = inverse[parts[:, :, None], parts[:, None, :]]
+            fitted = (targets[parts] - np.linalg.solve(blocks, weights[parts])).reshape(rows.size, -1)
+            known = None if labels is None else labels[rows]
+            here, mistakes = record(fitted, targets[rows], known, targets.shape[1] == 1)
+            loss[rows] += here / partitions
             if wrong is not None and mistakes is not None:
-                wrong[part] += mistakes / partitions
+                wrong[rows] += mistakes / partitions
     return loss, wrong
 
 
