@@ -69,18 +69,27 @@ def grid(scale: str) -> list[dict[str, Any]]:
 
 
 def chart(table: pd.DataFrame) -> Any:
-    """Change of the kernel, time scale, variance and error against the rescaled output scale, all widths on one axis."""
+    """Change of the kernel, time scale, error and variance times h against the rescaled output scale, widths on one axis.
+
+    Outputs of all seeds, and so the variance, are kept at two scales only: one of the feature regime, one of the lazy.
+    """
     import altair as alt
 
     names = {"kernel_change": "change of the kernel", "half_time": "time to half the loss", "error": "test error"}
+    spread = "variance of the predictor times h"
     rows = []
     for _, row in table[table.part == "sweep"].iterrows():
+        network, at = f"L = {row.depth}, h = {row.width}", np.asarray(row.rescaled, dtype=float)
+        for scale, outputs in (
+            (at[np.abs(np.log(at / 1e-2)).argmin()], row.outputs_feature),
+            (at[-1], row.outputs_lazy),
+        ):
+            variance = row.width * float(np.asarray(outputs, dtype=float).var(0, ddof=1).mean())
+            rows.append({"of": spread, "network": network, "at": scale, "value": variance})
         for name, label in names.items():
             values = np.asarray(row[name], dtype=float)
             for at, member in zip(row.rescaled, values):
-                rows.append(
-                    {"of": label, "network": f"L = {row.depth}, h = {row.width}", "at": at, "value": np.nanmean(member)}
-                )
+                rows.append({"of": label, "network": network, "at": at, "value": np.nanmean(member)})
     frame = pd.DataFrame(rows).dropna()
     panels = [
         alt.Chart(frame[frame.of == label])
@@ -91,7 +100,7 @@ def chart(table: pd.DataFrame) -> Any:
             alt.Color("network:N", title=None),
         )
         .properties(width=240)
-        for name, label in names.items()
+        for name, label in (names | {"variance": spread}).items()
     ]
     return alt.hconcat(*panels)
 
