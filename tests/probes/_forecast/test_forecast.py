@@ -74,6 +74,15 @@ def test_spectral_model_recovers_exponents_from_theory() -> None:
     assert model.errors(np.array([3200.0]))[0] == pytest.approx(truth, rel=0.05)
 
 
+def test_a_repeated_sample_does_not_move_the_forecast() -> None:
+    gram, y = _power_law_task(200, 3, outputs=4)
+    rows = np.append(np.arange(200), 7)
+    once, twice = (ps.forecast(_dataset(y[r]), gram[np.ix_(r, r)], [1600], pilot=None) for r in (rows[:200], rows))
+    table = [f.table().iloc[0] for f in (once, twice)]
+    for name in ("spectral theory", "power law"):
+        assert table[1][name] == pytest.approx(table[0][name], rel=0.1)  # one sample of 200, and other orderings
+
+
 def test_kernel_pca_sees_the_exponent_of_the_eigenvalues() -> None:
     gram, y = _power_law_task(400, 0)
     alpha, beta, b = pca_exponents(gram, y)

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.linalg as sla
 from numpy.typing import NDArray
 
-from ._nested import Nested, factorise, record
+from ._nested import REPEATED, Nested, factorise, record
 
 __all__ = ["fold_sizes", "k_fold", "leave_one_out", "with_folds"]
 
@@ -103,7 +103,9 @@ def leave_one_out(
     weights = A @ targets
     fitted = targets - weights / np.diag(A)[:, None]
     loss, wrong = record(fitted, targets, labels, targets.shape[1] == 1)
-    kappa = n / (n - 1) / float(np.trace(A))
+    own = np.diag(A)
+    told = REPEATED * own * np.diag(gram) < 1  # the trace without samples that are there twice
+    kappa = n / (n - 1) / float(own[told].sum() if told.any() else own.sum())
     return Nested(
         np.array([n - 1]),
         loss[None],

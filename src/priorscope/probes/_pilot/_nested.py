@@ -8,10 +8,11 @@ import numpy as np
 import scipy.linalg as sla
 from numpy.typing import NDArray
 
-__all__ = ["Nested", "factorise", "nested_regression", "prefix_sizes", "record"]
+__all__ = ["REPEATED", "Nested", "factorise", "nested_regression", "prefix_sizes", "record"]
 
 Array = NDArray[np.float64]
 _TURNS = 8
+REPEATED = 1e-9  # share of a sample's variance left by the others below which it repeats one of them
 
 
 def prefix_sizes(n: int, *, smallest: int = 4, per_octave: int = 3) -> NDArray[np.int64]:
@@ -82,7 +83,7 @@ def nested_regression(
 
     With :math:`K + \delta I = LL^\top` and :math:`a = L^{-1}y`, leading blocks of L factorise leading blocks of K, so the
     prediction at a later point j from the first p points is :math:`f_p(x_j) = \sum_{i<p} L_{ji} a_i`: every training size
-    comes from one factorisation. Also :math:`\mathrm{tr} K_{pp}^{-1} = \|L_{pp}^{-1}\|_F^2` and
+    comes from one factorisation. Also :math:`\mathrm{tr} K_{pp}^{-1} = \|L_{pp}^{-1}\|_F^2` (repeated samples left out) and
     :math:`y^\top K_{pp}^{-1} y = \|a_{:p}\|^2`. A finite ``time`` t (predictor :math:`K_{hp}K_{pp}^{-1}(1-e^{-tK_{pp}/p})y`,
     gradient flow on the mean squared error) has no nested form and takes one eigendecomposition a size.
 
@@ -108,7 +109,10 @@ def nested_regression(
         worst = max(worst, jitter)
         inverse = sla.solve_triangular(L, np.eye(n), lower=True, check_finite=False)
         a = inverse @ y
-        traces = np.cumsum((inverse**2).sum(1))
+        told = np.diag(L) ** 2 > REPEATED * np.diag(
+            K
+        )  # not so for a sample that is there twice, and has no trace of its own
+        traces = np.cumsum((inverse**2).sum(1) * told)
         quadratics = np.cumsum((a**2).sum(1))
         for s, p in enumerate(sizes):
             if time is None:
