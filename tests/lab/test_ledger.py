@@ -46,6 +46,17 @@ def test_one_broken_judge_hides_no_other(toy):
     assert "KeyError" in first.note
 
 
+def test_a_verdict_on_an_older_protocol_does_not_stand(tmp_path):
+    file = tmp_path / "ledger.json"
+    made = [
+        Record(id=i, says="a", source="s", verdict="holds", scale="small", version=v)
+        for i, v in (("X.1", 1), ("X.2", 2))
+    ]
+    record_ledger(made, file)
+    record_ledger([Record(id=i, says="a", source="s", version=2) for i in ("X.1", "X.2")], file)
+    assert [record.verdict for record in read_ledger(file).values()] == ["not run", "holds"]
+
+
 def test_the_ledger_keeps_verdicts_drops_dead_ids_and_refuses_tiny(tmp_path):
     file = tmp_path / "claims" / "ledger.json"
     one = Record(id="X.10", says="old words", source="s", verdict="fails", measured=float("nan"), scale="small")

@@ -113,6 +113,7 @@ def _show(rows: list[dict[str, Any]], titles: dict[str, str], long: bool) -> Non
 def _beside(line: Any, recorded: Any) -> dict[str, Any]:
     """A claim's record with the ledger's verdict beside it; shown values are the ledger's where nothing ran here."""
     row = line.as_json()
+    recorded = None if recorded is not None and recorded.outdated_by(line) else recorded
     row["local"] = line.verdict
     row["recorded"] = recorded.verdict if recorded is not None else "not run"
     row["disagrees"] = "not run" not in (row["local"], row["recorded"]) and row["local"] != row["recorded"]

@@ -25,7 +25,7 @@ _VERDICT_SCALES = ("paper", "small")  # the largest complete one decides; tiny r
 class Record:
     """One line of the ledger: a claim, what was measured, the verdict, and the command that measures it again.
 
-    ``paper`` and ``command`` are None while no paper of the library reproduces the claim yet.
+    ``paper``, ``version`` and ``command`` are None while no paper of the library reproduces the claim yet.
 
     Example:
         >>> Record(id="S0.10", says="strong models lose little", source="Fig. 4").verdict
@@ -48,6 +48,17 @@ class Record:
     commit: str | None = None
     seconds: float | None = None
     seeds: int | None = None
+    version: int | None = None
+
+    def outdated_by(self, other: Record) -> bool:
+        """Whether this verdict is of another version of the paper, whose protocol has changed since, than ``other`` asks for.
+
+        Example:
+            >>> old = Record(id="X.1", says="a", source="b", verdict="fails", version=1)
+            >>> old.outdated_by(Record(id="X.1", says="a", source="b", version=2))
+            True
+        """
+        return None not in (self.version, other.version) and self.version != other.version
 
     def as_json(self) -> dict[str, Any]:
         """The record as values that strict JSON can carry."""
@@ -126,6 +137,7 @@ def _record(paper: Paper, claim: Claim, verdict: Verdict, scale: str | None) -> 
         tolerance=claim.tolerance,
         scale=None if verdict.verdict == "not run" else scale,
         command=f"priorscope reproduce {paper.name} --scale {scale or 'small'}",
+        version=paper.version,
         **dataclasses.asdict(verdict),
     )
 
@@ -166,7 +178,8 @@ def read_ledger(path: str | os.PathLike[str] | None = None) -> dict[str, Record]
 def record_ledger(records: Iterable[Record], path: str | os.PathLike[str] | None = None) -> Path:
     """Bring the ledger up to date: new verdicts replace old ones, claims without runs keep their recorded verdict.
 
-    Claims that no longer exist leave the ledger; new ones enter it as ``not run``.
+    Not so where the paper has a new version: a verdict on another protocol does not stand. Claims that no longer exist leave the
+    ledger; new ones enter it as ``not run``.
 
     Example:
         >>> import tempfile, pathlib
@@ -184,7 +197,8 @@ def record_ledger(records: Iterable[Record], path: str | os.PathLike[str] | None
         if record.scale == "tiny":
             raise ValueError("tiny runs test the code and give no verdicts; record scale small or paper.")
         known = old.get(record.id)
-        if record.verdict == "not run" and known is not None and known.verdict != "not run":
+        kept = known is not None and known.verdict != "not run" and not known.outdated_by(record)
+        if record.verdict == "not run" and known is not None and kept:
             record = dataclasses.replace(known, **{name: getattr(record, name) for name in told})
         merged.append(record.as_json())
     file.parent.mkdir(parents=True, exist_ok=True)
