@@ -197,8 +197,8 @@ def record_ledger(records: Iterable[Record], path: str | os.PathLike[str] | None
         if record.scale == "tiny":
             raise ValueError("tiny runs test the code and give no verdicts; record scale small or paper.")
         known = old.get(record.id)
-        kept = known is not None and known.verdict != "not run" and not known.outdated_by(record)
-        if record.verdict == "not run" and known is not None and kept:
+        silent = known is None or known.verdict == "not run" or known.outdated_by(record)
+        if record.verdict == "not run" and known is not None and not silent:
             record = dataclasses.replace(known, **{name: getattr(record, name) for name in told})
         merged.append(record.as_json())
     file.parent.mkdir(parents=True, exist_ok=True)

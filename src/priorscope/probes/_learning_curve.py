@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from ._pilot import (
     Nested,
@@ -25,6 +26,7 @@ from ._pilot import (
 __all__ = ["LearningCurve", "check_ridge", "learning_curve", "measure"]
 
 Array = NDArray[np.float64]
+_ONE_THREAD = 1000  # samples of a pilot up to which linear algebra stays on one thread
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,20 @@ def check_ridge(ridge: float | str, time: float | None) -> None:
         )
 
 
+def _regressions(
+    gram: Array, pilot: Pilot, ridge: float | str, time: float | None, orderings: int, seed: int
+) -> tuple[Nested, Array]:
+    """Errors at all sizes, and the ridge of each."""
+    sizes, y, labels = _sizes(len(pilot), time is None), pilot.targets, pilot.labels
+    if isinstance(ridge, str):
+        return tuned_regression(gram, y, sizes, labels=labels, seed=seed)
+    turns = orderings if time is None else min(orderings, 8)
+    nested = nested_regression(gram, y, sizes, labels=labels, ridge=ridge, time=time, orderings=turns, seed=seed)
+    if time is None:
+        nested = with_folds(nested, gram, y, labels=labels, ridge=ridge, seed=seed)
+    return nested, np.full(len(nested.sizes), ridge)
+
+
 def measure(
     gram: Array,
     pilot: Pilot,
@@ -112,19 +128,16 @@ def measure(
     seed: int = 0,
     draws: int = 200,
 ) -> LearningCurve:
-    """The curve from a kernel matrix of the pilot; see :func:`learning_curve`."""
+    """The curve from a kernel matrix of the pilot; see :func:`learning_curve`.
+
+    Thousands of products of small matrices: threads of one would wait for each other longer than they work, many times so
+    beside other busy processes, so small pilots are measured on one.
+    """
     started = clock.perf_counter()
     n = len(pilot)
     check_ridge(ridge, time)
-    sizes, y, labels = _sizes(n, time is None), pilot.targets, pilot.labels
-    if isinstance(ridge, str):
-        nested, ridges = tuned_regression(gram, y, sizes, labels=labels, seed=seed)
-    else:
-        turns = orderings if time is None else min(orderings, 8)
-        nested = nested_regression(gram, y, sizes, labels=labels, ridge=ridge, time=time, orderings=turns, seed=seed)
-        if time is None:
-            nested = with_folds(nested, gram, y, labels=labels, ridge=ridge, seed=seed)
-        ridges = np.full(len(nested.sizes), ridge)
+    with threadpool_limits(1 if n <= _ONE_THREAD else None, user_api="blas"):
+        nested, ridges = _regressions(gram, pilot, ridge, time, orderings, seed)
     weights = np.random.default_rng(seed + 1).multinomial(n, np.full(n, 1 / n), size=draws).astype(float)
     tested = np.maximum(weights @ nested.count.T, 1e-12)
     spread = (weights @ nested.loss.T) / tested  # (draws, sizes)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from types import SimpleNamespace  # noqa: F401 (the examples use it)
 from typing import Any
 
 import torch
-from torch import Tensor, nn  # noqa: F401 (the examples use nn)
+from torch import Tensor
 
 from ...inference import FittedNetworks, GradientFlow
 from ._kernel_integration import KernelIntegration
@@ -101,9 +100,10 @@ def frozen_training(
     (``keep=("params",)``): the last recorded time up to it is taken.
 
     Example:
+        >>> from types import SimpleNamespace
         >>> data = SimpleNamespace(inputs=torch.eye(2), targets=torch.tensor([[1.0], [-1.0]]))
         >>> flow = GradientFlow(time=1.0, max_turn=1e-2)
-        >>> trained = flow.fit(nn.Linear(2, 1, bias=False), data)
+        >>> trained = flow.fit(torch.nn.Linear(2, 1, bias=False), data)
         >>> again = frozen_training(trained, data, time=0, flow=flow)  # a linear model is its kernel
         >>> bool((again.predict(data.inputs)[0] - trained.predict(data.inputs)).abs().max() < 1e-6)
         True
