@@ -79,16 +79,27 @@ def test_splits_do_not_share_samples_and_tables_use_all_rows() -> None:
     assert draw("dev pattern", 20, 10, 8).task == "classification"
 
 
-def test_ties_go_to_the_shallower_network() -> None:
-    def entry(name: str, error: float, **options: int) -> N:
-        return N(name=name, candidate=N(options=options), forecast=N(at=lambda n: N(value=error)))
+def test_ties_within_a_family_without_pooling_go_to_the_shallower_network() -> None:
+    def entry(family: str, error: float, **options: int) -> N:
+        name = "-".join([family, *map(str, options.values())])
+        return N(name=name, candidate=N(options=options, family=family), forecast=N(at=lambda n: N(value=error)))
 
-    deep, shallow, far = entry("deep", 1.0, depth=3), entry("shallow", 1.09, depth=1), entry("far", 1.2, depth=1)
-    assert _leader([deep, shallow, far], 100) is shallow  # type: ignore[list-item]
-    assert _leader([deep, far], 100) is deep  # type: ignore[list-item]
+    def leader(*order: N) -> N:
+        return _leader(list(order), 100)  # type: ignore[arg-type,return-value]
+
+    for family in ("fcn", "vec"):
+        deep, shallow, far = entry(family, 1.0, depth=3), entry(family, 1.09, depth=1), entry(family, 1.2, depth=1)
+        assert leader(deep, shallow, far) is shallow
+        assert leader(deep, far) is deep
+        assert leader(deep, entry("user", 1.01), entry("gap", 1.02, depth=1), shallow) is shallow
+    deep, other = entry("vec", 1.0, depth=3), entry("fcn", 1.01, depth=1)
+    assert leader(deep, other) is deep  # depths of two families do not compare
+    pooled = entry("gap", 1.0, depth=3)
+    assert leader(pooled, entry("gap", 1.01, depth=1)) is pooled
     user = entry("user", 0.99)
-    assert _leader([user, deep, shallow], 100) is user  # type: ignore[list-item]
-    assert _leader([deep, entry("user", 1.01), shallow], 100) is shallow  # type: ignore[list-item]
+    assert leader(user, deep) is user
+    unnamed = entry("fcn", 1.0)  # a candidate of the user's that says its family, not its depth
+    assert leader(unnamed) is unnamed
 
 
 def test_variations_change_the_nonlinearity_only() -> None:

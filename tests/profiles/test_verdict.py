@@ -61,12 +61,16 @@ def test_fits_best_only_where_clear_of_every_other_family() -> None:
 
 
 def test_the_shallowest_of_those_near_the_lowest_is_not_called_the_lowest() -> None:
-    head, verdicts = _verdict([_made("gap-3", 0.1, 0.150, 0.2), _made("vec-1", 0.1, 0.155, 0.2)], FAR)
-    assert head.startswith("vec-1 is the shallowest of those with a forecast within 10 % of the lowest, that of gap-3")
+    head, verdicts = _verdict([_made("vec-3", 0.1, 0.150, 0.2), _made("vec-1", 0.1, 0.155, 0.2)], FAR)
+    assert head.startswith(
+        "vec-1 is the shallowest of its family with a forecast within 10 % of the lowest, that of vec-3"
+    )
     assert verdicts["vec-1"] == "tied, shallowest"
-    head, verdicts = _verdict([_made("gap-3", 0.149, 0.150, 0.151), _made("vec-1", 0.154, 0.155, 0.156)], FAR)
-    assert verdicts == {"vec-1": "tied, shallowest", "gap-3": "a little better"}
-    assert "gap-3 (a little better)" in head
+    head, verdicts = _verdict([_made("vec-3", 0.149, 0.150, 0.151), _made("vec-1", 0.154, 0.155, 0.156)], FAR)
+    assert verdicts == {"vec-1": "tied, shallowest", "vec-3": "a little better"}
+    assert "vec-3 (a little better)" in head
+    head, verdicts = _verdict([_made("gap-3", 0.1, 0.150, 0.2), _made("vec-1", 0.1, 0.155, 0.2)], FAR)
+    assert verdicts == {"gap-3": "lowest forecast", "vec-1": "not told apart"}
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,7 @@ class Profile:
 
     @property
     def best(self) -> CandidateProfile:
-        """The pick: of forecasts within 10 % of the lowest at the horizon, that of the shallowest network."""
+        """The pick: the lowest forecast at the horizon; of FCN or VEC, the shallowest within 10 % of it."""
         return self.candidates[0]
 
     def verdict(self) -> list[str]:
