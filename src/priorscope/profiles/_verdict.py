@@ -62,14 +62,11 @@ def _leader(order: list[CandidateProfile], horizon: int) -> CandidateProfile:
     way (1.26 and 1.01), and depths of two families do not compare: there the forecast decides.
     """
     first = order[0]
-    if first.candidate.family not in _SHALLOW_IS_SAFER:
+    if first.candidate.family not in _SHALLOW_IS_SAFER or "depth" not in first.candidate.options:
         return first
     limit = _NEAR * first.forecast.at(horizon).value
-    family = [c for c in order if _kin(c) == _kin(first) and "depth" in c.candidate.options]
-    ties = [c for c in family if c.forecast.at(horizon).value <= limit] or [
-        first
-    ]  # by forecast: of one depth the lowest leads
-    return min(ties, key=lambda c: c.candidate.options.get("depth", 0))
+    near = [c for c in order if _kin(c) == _kin(first) and c.forecast.at(horizon).value <= limit]
+    return min(near, key=lambda c: c.candidate.options.get("depth", math.inf))  # of one depth, the lowest forecast
 
 
 def _kin(c: CandidateProfile) -> str:
