@@ -89,6 +89,12 @@ def spectral_bias() -> Any:
     return ps.probes.spectral_bias(system, k=4).chart()
 
 
+def jamming_point() -> Any:
+    """Part of the seeds whose networks fit random patterns, against their number of weights."""
+    network = lambda h, seed: ps.probes.plain_network(5, h, 1, seed=seed)  # noqa: E731
+    return ps.probes.jamming_point(network, ps.probes.random_patterns(60, 5), range(1, 25), seeds=10).chart()
+
+
 def regime() -> Any:
     """Lazy or feature learning of a small network, with its place on the phase diagram."""
     flow = ps.inference.GradientFlow
@@ -140,6 +146,7 @@ PICTURES: dict[str, Callable[[], Any]] = {
     "empirical_ntk": empirical_ntk,
     "profile": profile,
     "spectral_bias": spectral_bias,
+    "jamming_point": jamming_point,
     "regime": regime,
     "fluctuations": fluctuations,
     "groups": groups,

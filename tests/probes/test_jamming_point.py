@@ -10,6 +10,7 @@ from priorscope.data import digits, from_arrays
 from priorscope.inference import AllFitted, GradientDescent, KernelRegression
 from priorscope.models import fcn, vec
 from priorscope.probes import jamming_point, plain_network, random_patterns
+from priorscope.probes._jamming_point import which_fit
 from priorscope.system import System
 
 
@@ -60,6 +61,17 @@ def test_random_labels_jam_below_the_bound():
     assert 0 < point.n_star < 4 * 40  # the bound of Geiger et al. (2019), eq. 13
     assert point.success[0] == 0
     assert point.success[-1] == 1
+
+
+@pytest.mark.parametrize("batch", [None, 7])
+def test_networks_trained_at_once_fit_as_they_do_one_by_one(batch):
+    data = random_patterns(12, 3)
+    method = GradientDescent(0.02, 100, batch, optimiser="adam", loss="quadratic-hinge", stop=AllFitted())
+    networks = [build(12, seed) for seed in range(8)]
+    alone = [bool(method.fit(net, data, seed=seed).finished.all()) for seed, net in enumerate(networks)]
+    assert which_fit(method, networks, data) == alone
+    assert 0 < sum(alone) < 8  # the control: a run that is cut off tells seeds apart
+    assert which_fit(GradientDescent(0.02, 5, stop=AllFitted()), networks, data) == [False] * 8
 
 
 def test_ten_classes_of_images_jam_a_convolutional_network():

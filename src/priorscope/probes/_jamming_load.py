@@ -71,7 +71,7 @@ class JammingLoad:
 
         points = alt.Chart(self.table()).mark_line(point=True)
         points = points.encode(
-            alt.X("n_train:Q", title="number of patterns P", scale=alt.Scale(type="log")),
+            alt.X("n_train:Q", title="number of patterns P", scale=alt.Scale(type="log", nice=False, padding=12)),
             alt.Y("success:Q", title="part of seeds that fit all points"),
         )
         if not np.isfinite(self.p_star):

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from torch import nn
 
-from ..inference import AllFitted, GradientDescent, check_data
+from ..inference import AllFitted, GradientDescent, GradientFlow, check_data
+from ..models import Ensemble
 from ._landscape import count_weights
 
 __all__ = ["JammingPoint", "jamming_point"]
@@ -73,7 +74,7 @@ class JammingPoint:
 
         points = alt.Chart(self.table()).mark_line(point=True)
         points = points.encode(
-            alt.X("n_weights:Q", title="number of weights N", scale=alt.Scale(type="log")),
+            alt.X("n_weights:Q", title="number of weights N", scale=alt.Scale(type="log", nice=False, padding=12)),
             alt.Y("success:Q", title="part of seeds that fit all points"),
         )
         if not np.isfinite(self.n_star):
@@ -118,6 +119,22 @@ def parts_of(
     return build, data, method
 
 
+def which_fit(method: Any, networks: list[nn.Module], data: Any) -> list[bool]:
+    """Of each network whether training met its end: all in one vectorised run where nothing in it is random.
+
+    Batches, dropout and batch statistics differ by seed: such networks are trained one by one, as are those with frozen
+    parameters, or by an inference that is not ours.
+    """
+    ours = isinstance(method, GradientDescent | GradientFlow)
+    drawn = getattr(method, "batch_size", None) is not None or getattr(method, "mixup", 0) > 0
+    random = (nn.modules.dropout._DropoutNd, nn.modules.batchnorm._BatchNorm)
+    plain = not any(isinstance(module, random) for module in networks[0].modules())
+    trainable = all(p.requires_grad for p in networks[0].parameters())
+    if len(networks) > 1 and ours and not drawn and plain and trainable:
+        return [bool(done) for done in method.fit(Ensemble(networks), data).finished]
+    return [bool(method.fit(net, data, seed=seed).finished.all()) for seed, net in enumerate(networks)]
+
+
 def jamming_point(
     model: Any,
     data: Any = None,
@@ -154,8 +171,7 @@ def jamming_point(
         width = ladder[index]
         if width not in done:
             networks = [build(width, seed) for seed in range(seeds)]
-            fitted = [bool(method.fit(net, data, seed=seed).finished.all()) for seed, net in enumerate(networks)]
-            done[width] = (count_weights(networks[0]), sum(fitted) / seeds)
+            done[width] = (count_weights(networks[0]), sum(which_fit(method, networks, data)) / seeds)
         return done[width][1]
 
     low, high = 0, len(ladder) - 1
