@@ -9,6 +9,13 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 START, END = "<!-- claims -->", "<!-- /claims -->"
+COLUMNS = {  # of the table by paper: where a verdict goes, and how an id is written there
+    "holds": ("holds", "{}"),
+    "holds with changes": ("holds", "{}*"),
+    "fails": ("fails", "{}"),
+    "not shown": ("open", "{}"),
+    "not run": ("open", "({})"),
+}
 
 
 def cell(text: Any) -> str:
@@ -49,15 +56,32 @@ def ledger() -> list[dict[str, Any]]:
     return json.loads((ROOT / "claims" / "ledger.json").read_text(encoding="utf-8"))
 
 
+def papers_markdown(lines: list[dict[str, Any]]) -> str:
+    """A Markdown table of papers: which of their claims have which verdict."""
+    from priorscope.papers import load
+
+    rows = [
+        "| `priorscope reproduce` … | | holds (*: with changes) | fails | not shown, (not run) |",
+        "|---|---|---|---|---|",
+    ]
+    for name in dict.fromkeys(line["paper"] for line in lines):
+        ids: dict[str, list[str]] = {"holds": [], "fails": [], "open": []}
+        for line in lines:
+            if line["paper"] == name:
+                column, form = COLUMNS[line["verdict"]]
+                ids[column].append(form.format(line["id"]))
+        cells = (f"`{name}`", load(name).title, *(", ".join(found) for found in ids.values()))
+        rows.append("| " + " | ".join(cell(value) for value in cells) + " |")
+    return "\n".join(rows)
+
+
 def summary() -> str:
-    """How many claims have which verdict, then the decided ones by paper."""
+    """How many claims have which verdict, then by paper which."""
     lines = ledger()
     counts = Counter(line["verdict"] for line in lines)
-    order = ("holds", "holds with changes", "fails", "not shown", "not run")
-    told = ", ".join(f"{counts[verdict]} {verdict}" for verdict in order if counts[verdict])
-    decided = [line for line in lines if line["verdict"] != "not run"]
-    table = "\n\n" + claims_markdown(decided) if decided else ""
-    return f"{len(lines)} claims: {told}. `priorscope claims` lists them all.{table}"
+    told = ", ".join(f"{counts[v]} {v}" for v in COLUMNS if counts[v]).replace("holds", "hold").replace("fails", "fail")
+    where = "`priorscope claims` says what each is and what was measured; the docs have a page a paper, with why."
+    return f"{len(lines)} claims: {told}. {where}\n\n{papers_markdown(lines)}"
 
 
 def with_table(text: str) -> str:
