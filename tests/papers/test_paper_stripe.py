@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import torch
 
+from priorscope.papers._lazy_networks import SCALE, SHARPNESS, TracedRectifier, phi_slope
 from priorscope.papers._stripe import PAPER
 from priorscope.papers._stripe_networks import StripeStack, stripe
 
@@ -51,6 +52,14 @@ def known(power: float = 0.5, gain: float = 0.5, done: float = 1.0) -> pd.DataFr
             | {"compression": n**power * noise, "finished": np.full(8, done if n < 256 else 0.0)}
         )
     return pd.DataFrame(rows)
+
+
+def test_the_traced_rectifier_is_a_scaled_softplus_with_its_slope():
+    x = torch.linspace(-300, 300, 401).double().requires_grad_()
+    exact = SCALE / SHARPNESS * torch.logaddexp(SHARPNESS * x, torch.zeros_like(x))  # torch's softplus is cut at 20
+    torch.testing.assert_close(TracedRectifier.apply(x), exact, rtol=1e-12, atol=1e-15)
+    (slope,) = torch.autograd.grad(TracedRectifier.apply(x).sum(), x)
+    torch.testing.assert_close(slope, phi_slope(x.detach()), rtol=1e-12, atol=1e-15)
 
 
 def test_judges_know_the_papers_table_and_its_opposites():

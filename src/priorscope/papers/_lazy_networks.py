@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -11,7 +12,7 @@ from torch.nn import functional
 
 from priorscope.inference._dense_form import DenseLayer
 
-__all__ = ["SCALE", "SHARPNESS", "DenseStack", "SmoothRectifier"]
+__all__ = ["SCALE", "SHARPNESS", "DenseStack", "SmoothRectifier", "TracedRectifier"]
 
 SHARPNESS = 5.0
 SCALE = 1.4043833476  # of the softplus of that sharpness: its second moment under N(0, 1) is one
@@ -53,6 +54,21 @@ class SmoothRectifier:
     def pull(self, d: Tensor, q: Tensor) -> Tensor:
         """d (1 - q), in place."""
         return d.addcmul_(d, q, value=-1)
+
+
+class TracedRectifier(torch.autograd.Function):
+    """The activation under autograd, by the same two functions: several times faster than torch's softplus in float64."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        value, q = SmoothRectifier().forward(SmoothRectifier.before * x)
+        ctx.save_for_backward(q)
+        return value.mul_(SmoothRectifier.after)
+
+    @staticmethod
+    def backward(ctx: Any, *slopes: Tensor) -> Tensor:
+        (q,) = ctx.saved_tensors
+        return SmoothRectifier().pull(SmoothRectifier.slope * slopes[0], q)
 
 
 class DenseStack(nn.Module):

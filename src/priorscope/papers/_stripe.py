@@ -29,7 +29,7 @@ SIZES: dict[str, dict[str, Any]] = {
     "small": {
         "sizes": [256, 128, 96, 64, 48, 32, 16],
         "common": {"dim": 5, "width": 100, "kernel_width": 2000, "n_test": 4000, "data_seeds": 8, "rescaled": 1e-4},
-        "steps": {"max_turn": 1e-3, "max_steps": 12_000},
+        "steps": {"max_turn": 1e-3, "max_steps": 60_000},
     },
     "paper": {
         "sizes": [4096, 2048, 1024, 512, 256, 128, 64, 32],
@@ -145,7 +145,7 @@ PAPER = Paper(
     name="stripe",
     title="Feature learning compresses what does not matter",
     source=DIAGRAM,
-    version=1,
+    version=2,
     grid=grid,
     run=run,
     claims=tuple(Claim(id_, DIAGRAM, *line) for id_, line in JUDGES.items()),

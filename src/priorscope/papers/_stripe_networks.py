@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor, nn
 
-from priorscope.papers._lazy_networks import phi, phi_slope
+from priorscope.papers._lazy_networks import TracedRectifier, phi, phi_slope
 
 __all__ = ["EDGES", "StripeStack", "stripe"]
 
@@ -53,7 +53,7 @@ class StripeStack(nn.Module):
     def outputs(cls, stacked: Mapping[str, Tensor], x: Tensor) -> Tensor:
         """Outputs (K, n) on any points (n, d) or (K, n, d)."""
         c = stacked["c"]
-        return (phi(cls.hidden(stacked, x)) @ (c[..., None] / c.shape[1] ** 0.5))[..., 0]
+        return (TracedRectifier.apply(cls.hidden(stacked, x)) @ (c[..., None] / c.shape[1] ** 0.5))[..., 0]
 
     @classmethod
     @torch.no_grad()
