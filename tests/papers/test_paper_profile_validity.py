@@ -22,7 +22,7 @@ def table() -> pd.DataFrame:
 
 
 def test_two_problems_are_too_few_to_show_anything(table: pd.DataFrame) -> None:
-    assert [claim.judge(table).verdict for claim in PAPER.claims] == ["not shown"] * 3
+    assert [claim.judge(table).verdict for claim in PAPER.claims] == ["not shown"] * 4
     row = table.iloc[0]
     assert row["pick"] == row["candidates"][0]
     assert row["network"][list(row["candidates"]).index(row["best_network"])] == min(row["network"])
@@ -42,6 +42,19 @@ def test_ten_right_of_twelve_hold_and_nine_fail(table: pd.DataFrame) -> None:
         assert all(v.note.count("picked") == 12 - right for v in found)
     missed = twelve.assign(covered=[[0.0]] * 12)
     assert PAPER.claims[2].judge(missed).verdict == "fails"
+
+
+def test_candidates_told_apart_must_have_worse_networks(table: pd.DataFrame) -> None:
+    def verdict(network: list[float], over_low: list[float]) -> tuple[str, float | None]:
+        row = {"over": [1.0, 1.5, 2.0], "over_low": [1.0, *over_low], "over_high": [1.0, 3.0, 3.0]}
+        row |= {"network": network, "kernel": [1.0, 1.4, 1.9]}
+        found = PAPER.claims[3].judge(pd.DataFrame([row] * 12))
+        return found.verdict, found.measured
+
+    assert verdict([1.0, 1.2, 1.3], [1.1, 1.2]) == ("holds", 1.0)
+    assert verdict([1.0, 0.9, 1.3], [1.1, 1.2]) == ("fails", 0.5)
+    assert verdict([1.0, 0.9, 1.3], [0.9, 1.2]) == ("holds", 1.0)  # the better one was not told apart
+    assert verdict([1.0, 1.2, 1.3], [0.9, 0.9])[0] == "not shown"  # nothing was
 
 
 def test_held_out_problems_are_no_development_problems() -> None:

@@ -22,6 +22,7 @@ def _made(name: str, low: float, value: float, high: float, wrong: tuple[float, 
     """A candidate of which only the forecast is known; its family and depth stand in the name."""
     ahead = SimpleNamespace(
         at=lambda n: Interval(value, low, high),
+        ratio_to=lambda other, n: _ratio(Interval(value, low, high), other.at(n)),
         misclassification=lambda n: Interval(sum(wrong) / 2, *wrong) if wrong else None,
         warnings=(),
     )
@@ -30,6 +31,10 @@ def _made(name: str, low: float, value: float, high: float, wrong: tuple[float, 
     spectrum: Any = SimpleNamespace(cumulative_power=None)
     needed: Any = SimpleNamespace(reached=False)
     return CandidateProfile(candidate, ahead, spectrum, needed, {}, None, None, 0.0, 0.0)  # type: ignore[arg-type]
+
+
+def _ratio(mine: Interval, other: Interval) -> Interval:
+    return Interval(mine.value / other.value, mine.low / other.high, mine.high / other.low)
 
 
 def _verdict(candidates: list[Any], baseline: Baseline) -> tuple[str, dict[str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time as clock
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from priorscope.lab import Claim, Paper, Verdict
 from priorscope.papers._profile_validity_problems import DEVELOPMENT, HELD_OUT, draw
 from priorscope.probes._pilot import leave_one_out, ridge_grid
 from priorscope.profiles import profile
-from priorscope.statistics import bootstrap_interval
+from priorscope.statistics import Interval, bootstrap_interval
 from priorscope.system import System
 
 __all__ = ["PAPER"]
@@ -25,6 +26,7 @@ MULTIPLE = 4  # networks are trained on this many times the pilot
 TOLERANCE = 1.1  # a pick within 10 % of the lowest error counts as right
 SHARE = 10 / 12  # of problems on which the pick must be right
 ENOUGH = 12  # problems below which nothing is shown
+SURE = 0.9  # of candidates told apart from the pick, whose networks must be worse: the level of the intervals
 BATCH = 32
 RATES = (0.03, 0.1)  # of Adam, over the number of hidden layers, as the effects of all layers on the output add up
 SIZES: dict[
@@ -113,7 +115,8 @@ def run(point: dict[str, Any]) -> dict[str, Any]:
     began = clock.process_time()
     report = profile(data[0], pilot=n // MULTIPLE, deep=False, seed=point["seed"])
     seconds = clock.process_time() - began
-    rows: dict[str, list[float]] = {key: [] for key in ("forecast", "low", "high", "kernel", "network", "from", "to")}
+    names = ("forecast", "low", "high", "over", "over_low", "over_high", "kernel", "network", "from", "to")
+    rows: dict[str, list[float]] = {key: [] for key in names}
     wrong: list[float] = []
     began = clock.process_time()
     for found in report.candidates:
@@ -124,8 +127,10 @@ def run(point: dict[str, Any]) -> dict[str, Any]:
         wrong += [float(np.mean([w for r in results for w in r[1]]))] if results[0][1] else []
         gram = found.candidate.model.kernel(data[0].inputs, kinds=("ntk",)).ntk.double().numpy()
         kernel = kernel_error(gram, data[0].targets.double().numpy())
-        values = (ahead.value, ahead.low, ahead.high, kernel, between.value, between.low, between.high)
-        for key, value in zip(rows, values):
+        over = found.ratio or Interval(1.0, 1.0, 1.0)
+        intervals = ((i.value, i.low, i.high) for i in (ahead, over))
+        values = (*chain(*intervals), kernel, between.value, between.low, between.high)
+        for key, value in zip(names, values, strict=True):
             rows[key].append(float(value))
     out: dict[str, Any] = {"candidates": [c.name for c in report.candidates], **rows, "misclassified": wrong}
     network, kernel_errors = np.array(rows["network"]), np.array(rows["kernel"])
@@ -166,6 +171,28 @@ def _coverage(table: pd.DataFrame) -> Verdict:
     if len(table) < ENOUGH:
         return Verdict("not shown", found.value, found.low, found.high, note)
     return Verdict("holds" if found.value >= 0.8 else "fails", found.value, found.low, found.high, note)
+
+
+def _apart(table: pd.DataFrame) -> Verdict:
+    """Of candidates told apart from the pick, the part whose trained networks are worse than the pick's; by problem."""
+    parts, told_apart, by_kernel, covered, others = [], 0, 0, [], 0
+    for _, row in table.iterrows():
+        low, high, network, kernel = (np.asarray(row[k], float) for k in ("over_low", "over_high", "network", "kernel"))
+        told, ratio = low[1:] > 1, kernel[1:] / kernel[0]
+        others += len(told)
+        told_apart += int(told.sum())
+        by_kernel += int((ratio[told] > 1).sum())
+        covered.append(float(np.mean((low[1:] <= ratio) & (ratio <= high[1:]))))
+        if told.any():
+            parts.append(float(np.mean(network[1:][told] > network[0])))
+    note = f"{told_apart} of {others} candidates told apart, on {len(parts)} of {len(table)} problems; worse by kernel "
+    note += (
+        f"regression {by_kernel}; intervals of the ratio cover its own in {100 * np.mean(covered):.0f} %, by problem"
+    )
+    if len(parts) < ENOUGH:
+        return Verdict("not shown", note=note)
+    found = bootstrap_interval(parts)
+    return Verdict("holds" if found.value >= SURE else "fails", found.value, found.low, found.high, note)
 
 
 def long(table: pd.DataFrame) -> pd.DataFrame:
@@ -243,6 +270,15 @@ PAPER = Paper(
             expected=">= 0.8",
             tolerance=None,
             judge=_coverage,
+        ),
+        Claim(
+            id="V.4",
+            source=SOURCE,
+            says="candidates that the profile tells apart from its pick (the 90 % interval of the ratio of errors lies above 1) "
+            "have worse trained networks than the pick at 4 times the pilot",
+            expected=">= 0.9",
+            tolerance=None,
+            judge=_apart,
         ),
     ),
     chart=chart,

@@ -22,6 +22,9 @@ def _candidate(c: CandidateProfile, horizon: int) -> dict[str, Any]:
         "family": c.candidate.family,
         "verdict": c.verdict,
         "reasons": list(c.reasons),
+        "over_the_pick": None
+        if c.ratio is None
+        else {"value": c.ratio.value, "low": c.ratio.low, "high": c.ratio.high},
         "measured": curve.table().to_dict("list"),
         "forecast": {
             "n": sizes,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["profile_page"]
 
 _CLAIMS = {  # what each section rests on, by the ids of the record
-    "verdicts": ("V.1", "V.2", "V.3"),
+    "verdicts": ("V.1", "V.2", "V.3", "V.4"),
     "forecast": ("F.1", "F.2", "F.3"),
     "spectra": ("S0.9", "S2.2", "S2.7", "S2.8"),
     "symmetry": ("S0.1", "S0.2", "S0.3", "S0.4", "S0.6"),
@@ -34,6 +34,7 @@ def _verdicts(result: Profile) -> str:
             "model": c.name,
             "verdict": c.verdict,
             f"error at n = {result.horizon:,}": f"{value(ahead.value)} ({span(ahead)})",
+            "over the pick's": "" if c.ratio is None else f"{c.ratio.value:.2f} ({c.ratio.low:.2f}–{c.ratio.high:.2f})",
         }
         if result.task == "classification":
             row["misclassified"] = share(c.forecast.misclassification(result.horizon))
@@ -43,7 +44,9 @@ def _verdicts(result: Profile) -> str:
         rows.append(row)
     caption = (
         f"Candidates, the pick first. In brackets {100 * result.best.forecast.level:.0f} % intervals; errors are mean squared, "
-        f"{value(result.baseline.squared)} is that of predicting the mean. Warnings stand below; cost is that of measuring."
+        f"{value(result.baseline.squared)} is that of predicting the mean. Over the pick's: the ratio "
+        "of errors, known better than either since both are measured on the same samples; where it excludes 1 they are told "
+        "apart. Warnings stand below; cost is that of measuring."
     )
     return table(rows, caption=caption)
 

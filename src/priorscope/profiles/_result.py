@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from priorscope.probes import BlindSpots, Forecast, SamplesNeeded, Spectrum
+from priorscope.statistics import Interval
 
 from ._baseline import Baseline
 from ._candidates import Candidate
@@ -45,6 +46,7 @@ class CandidateProfile:
     reasons: tuple[str, ...] = ()
     verdict: str = ""
     notes: tuple[str, ...] = ()
+    ratio: Interval | None = None  # its error over the pick's at the horizon, on the same samples; None for the pick
 
     @property
     def name(self) -> str:
@@ -125,6 +127,8 @@ class Profile:
             row[f"samples to {self.target_error:.3g}"] = (
                 round(c.needed.value) if c.needed.reached and c.learns else None
             )
+            row["over the pick"] = 1.0 if c.ratio is None else c.ratio.value
+            row["over low"], row["over high"] = (None, None) if c.ratio is None else (c.ratio.low, c.ratio.high)
             row["exponent"] = c.forecast.exponents["combined"]
             row["verdict"] = c.verdict
             row["warnings"] = "; ".join(c.forecast.warnings)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from ._phrases import samples, share, span, value
 
 if TYPE_CHECKING:
+    from priorscope.statistics import Interval
+
     from ._baseline import Baseline
     from ._result import CandidateProfile, Profile
     from ._symmetry import DataSymmetry
@@ -20,23 +22,22 @@ _SHALLOW_IS_SAFER = ("fcn", "vec")  # families of which the shallowest near the 
 TIED = "not told apart"
 
 
-def _standing(c: CandidateProfile, pick: CandidateProfile, horizon: int, baseline: Baseline) -> str:
-    """The verdict on a candidate that is not the pick."""
-    mine, top = c.forecast.at(horizon), pick.forecast.at(horizon)
+def _standing(c: CandidateProfile, ratio: Interval, horizon: int, baseline: Baseline) -> str:
+    """The verdict on a candidate whose error is ``ratio`` times the pick's."""
     if not baseline.beaten(c.forecast, horizon):
         return "learns nothing"
-    if mine.low <= top.high and top.low <= mine.high:
+    if ratio.contains(1.0):
         return TIED
-    if mine.value < top.value:
+    if ratio.value < 1:
         return "a little better"  # within 10 %, and deeper: see _leader
-    return "a little worse" if mine.value <= _NEAR * top.value else "clearly worse"
+    return "a little worse" if ratio.value <= _NEAR else "clearly worse"
 
 
-def _reasons(c: CandidateProfile, pick: CandidateProfile, horizon: int, found: Any) -> list[str]:
+def _reasons(c: CandidateProfile, horizon: int, found: Any) -> list[str]:
     reasons = [c.candidate.words]
-    if c is not pick:
-        ratio = c.forecast.at(horizon).value / pick.forecast.at(horizon).value
-        reasons.append(f"{ratio:.2f} times the pick's error at n = {horizon}")
+    if c.ratio is not None:
+        over = c.ratio
+        reasons.append(f"{over.value:.2f} ({over.low:.2f}–{over.high:.2f}) times the pick's error at n = {horizon}")
     held = {s.move: s.verdict for s in found}
     wrong = [m for m, kind in c.symmetries.items() if kind == "invariant" and held.get(m) == "no"]
     right = [m for m, kind in c.symmetries.items() if kind == "invariant" and held.get(m) == "yes"]
@@ -90,14 +91,16 @@ def rank(
     """Order by forecast error at the horizon, the pick first; each verdict in words."""
     order = sorted(candidates, key=lambda c: c.forecast.at(horizon).value)
     pick = _leader(order, horizon)
-    verdicts = {c.name: _standing(c, pick, horizon, baseline) for c in order if c is not pick}
+    ratios = {c.name: c.forecast.ratio_to(pick.forecast, horizon) for c in order if c is not pick}
+    verdicts = {c.name: _standing(c, ratios[c.name], horizon, baseline) for c in order if c is not pick}
     if baseline.beaten(pick.forecast, horizon, surely=True):
         verdicts[pick.name] = _first_words(pick, verdicts, order)
     else:
         verdicts[pick.name] = "" if baseline.beaten(pick.forecast, horizon) else "learns nothing"
         verdicts = {name: v if v == "learns nothing" else "may learn nothing" for name, v in verdicts.items()}
     order = [pick, *(c for c in order if c is not pick)]
-    return tuple(replace(c, verdict=verdicts[c.name], reasons=tuple(_reasons(c, pick, horizon, found))) for c in order)
+    placed = [replace(c, verdict=verdicts[c.name], ratio=ratios.get(c.name)) for c in order]
+    return tuple(replace(c, reasons=tuple(_reasons(c, horizon, found))) for c in placed)
 
 
 def _headline(result: Profile) -> list[str]:
@@ -135,7 +138,7 @@ def _headline(result: Profile) -> list[str]:
         first += f", but is not told apart from {', '.join(ties)}" if ties else f"; close to it: {', '.join(near)}"
     lines = [f"{first}."]
     if ties and result.n_train > result.pilot:
-        lines.append(f"Their intervals overlap; a pilot larger than {result.pilot} samples may tell them apart.")
+        lines.append(f"A pilot larger than {result.pilot} samples may tell them apart.")
     return [*lines, f"{best.name}: {best.reasons[0]}."]
 
 

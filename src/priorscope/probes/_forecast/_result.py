@@ -107,6 +107,21 @@ class Forecast:
         curves = (self.combined, self.combined_low, self.combined_high)
         return Interval(*(float(_interpolate(self.grid, c, size)[0]) for c in curves))
 
+    def ratio_to(self, other: Forecast, n: float) -> Interval:
+        """This error over that of another forecast from the same pilot, with an interval that knows they share samples.
+
+        Example:
+            >>> import priorscope as ps, torch
+            >>> x = torch.randn(80, 2, generator=torch.Generator().manual_seed(0))
+            >>> data = ps.data.from_arrays(x, x[:, :1], test_fraction=0.0)
+            >>> wide, narrow = (ps.forecast(data, lambda a, b, s=s: torch.exp(-torch.cdist(a, b) / s), n=320) for s in (4, 1))
+            >>> narrow.at(320).low < wide.at(320).high, 1 < narrow.ratio_to(wide, 320).low  # intervals overlap; yet told apart
+            (True, True)
+        """
+        from ._compare import ratio_of
+
+        return ratio_of(self, other, n)
+
     def misclassification(self, n: float) -> Interval:
         """Share of misclassified test samples at one size, with its interval (classification only)."""
         if self.wrong is None or self.wrong_low is None or self.wrong_high is None:
