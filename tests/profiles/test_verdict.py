@@ -50,7 +50,7 @@ FAR = Baseline(1.0, None)
 def test_fits_best_only_where_clear_of_every_other_family() -> None:
     head, verdicts = _verdict([_made("gap-1", 0.1, 0.15, 0.2), _made("fcn-1", 0.21, 0.3, 0.4)], FAR)
     assert head == "gap-1 fits this data best: words of gap-1."
-    assert verdicts == {"gap-1": "best fit", "fcn-1": "clearly worse"}
+    assert verdicts == {"gap-1": "best fit", "fcn-1": "worse"}
     head, verdicts = _verdict([_made("gap-1", 0.1, 0.15, 0.2), _made("fcn-1", 0.19, 0.3, 0.4)], FAR)
     assert head == "gap-1 has the lowest forecast, but is not told apart from any other."
     assert verdicts == {"gap-1": "lowest forecast", "fcn-1": "not told apart"}

@@ -39,7 +39,8 @@ def _verdicts(result: Profile) -> str:
         if result.task == "classification":
             row["misclassified"] = share(c.forecast.misclassification(result.horizon))
         row[f"samples to error {value(result.target_error)}"] = samples(c.needed) if c.learns else "–"
-        row["warnings"] = len(c.forecast.warnings) or ""
+        if any(other.forecast.warnings for other in result.candidates):
+            row["warnings"] = len(c.forecast.warnings) or ""
         row["cost"] = f"{c.seconds:.1f} s, {c.megabytes:.0f} MB"
         rows.append(row)
     caption = (

@@ -30,7 +30,7 @@ def _standing(c: CandidateProfile, ratio: Interval, horizon: int, baseline: Base
         return TIED
     if ratio.value < 1:
         return "a little better"  # within 10 %, and deeper: see _leader
-    return "a little worse" if ratio.value <= _NEAR else "clearly worse"
+    return "a little worse" if ratio.value <= _NEAR else "worse"
 
 
 def _reasons(c: CandidateProfile, horizon: int, found: Any) -> list[str]:
@@ -80,7 +80,7 @@ def _first_words(pick: CandidateProfile, others: dict[str, str], order: list[Can
     if not others:
         return "only candidate"
     rivals = [c for c in order if _kin(c) != _kin(pick)] or [c for c in order if c is not pick]
-    if all(others[c.name] in ("clearly worse", "learns nothing") for c in rivals):
+    if all(others[c.name] in ("worse", "learns nothing") for c in rivals):
         return "best fit"
     return "lowest forecast" if pick is order[0] else "tied, shallowest"
 
