@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from priorscope.report._claims import claims_behind
 from priorscope.report._page import Figure, Section, page, table
 
-from ._phrases import samples, share, span, value
+from ._phrases import ratio, samples, share, span, value
 
 if TYPE_CHECKING:
     from ._result import CandidateProfile, Profile
@@ -34,7 +34,7 @@ def _verdicts(result: Profile) -> str:
             "model": c.name,
             "verdict": c.verdict,
             f"error at n = {result.horizon:,}": f"{value(ahead.value)} ({span(ahead)})",
-            "over the pick's": "" if c.ratio is None else f"{c.ratio.value:.2f} ({c.ratio.low:.2f}–{c.ratio.high:.2f})",
+            "over the pick's": "" if c.ratio is None else ratio(c.ratio),
         }
         if result.task == "classification":
             row["misclassified"] = share(c.forecast.misclassification(result.horizon))

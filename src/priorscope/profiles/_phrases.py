@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from priorscope.probes import SamplesNeeded
     from priorscope.statistics import Interval
 
-__all__ = ["count", "samples", "share", "span", "value"]
+__all__ = ["count", "ratio", "samples", "share", "span", "value"]
 
 
 def value(x: float, digits: int = 2) -> str:
@@ -33,6 +33,18 @@ def span(interval: Interval) -> str:
         '0.25–0.75'
     """
     return f"{value(interval.low)}–{value(interval.high)}"
+
+
+def ratio(interval: Interval) -> str:
+    """A ratio of errors with its interval: three digits, so that 0.98 and 1.02 stay apart.
+
+    Example:
+        >>> from priorscope.statistics import Interval
+        >>> ratio(Interval(1.284, 1.011, 1.63)), ratio(Interval(18870.3, 128.7, 2766038.0))
+        ('1.28 (1.01–1.63)', '18,900 (129–2,770,000)')
+    """
+    middle, low, high = (value(x, 3) for x in (interval.value, interval.low, interval.high))
+    return f"{middle} ({low}–{high})"
 
 
 def share(interval: Interval) -> str:

@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ._phrases import samples, share, span, value
+from ._phrases import ratio, samples, share, span, value
 
 if TYPE_CHECKING:
     from priorscope.statistics import Interval
@@ -22,22 +22,21 @@ _SHALLOW_IS_SAFER = ("fcn", "vec")  # families of which the shallowest near the 
 TIED = "not told apart"
 
 
-def _standing(c: CandidateProfile, ratio: Interval, horizon: int, baseline: Baseline) -> str:
-    """The verdict on a candidate whose error is ``ratio`` times the pick's."""
+def _standing(c: CandidateProfile, over: Interval, horizon: int, baseline: Baseline) -> str:
+    """The verdict on a candidate whose error is ``over`` times the pick's."""
     if not baseline.beaten(c.forecast, horizon):
         return "learns nothing"
-    if ratio.contains(1.0):
+    if over.contains(1.0):
         return TIED
-    if ratio.value < 1:
+    if over.value < 1:
         return "a little better"  # within 10 %, and deeper: see _leader
-    return "a little worse" if ratio.value <= _NEAR else "worse"
+    return "a little worse" if over.value <= _NEAR else "worse"
 
 
 def _reasons(c: CandidateProfile, horizon: int, found: Any) -> list[str]:
     reasons = [c.candidate.words]
     if c.ratio is not None:
-        over = c.ratio
-        reasons.append(f"{over.value:.2f} ({over.low:.2f}–{over.high:.2f}) times the pick's error at n = {horizon}")
+        reasons.append(f"{ratio(c.ratio)} times the pick's error at n = {horizon}")
     held = {s.move: s.verdict for s in found}
     wrong = [m for m, kind in c.symmetries.items() if kind == "invariant" and held.get(m) == "no"]
     right = [m for m, kind in c.symmetries.items() if kind == "invariant" and held.get(m) == "yes"]
