@@ -100,7 +100,7 @@ class Profile:
 
     @property
     def best(self) -> CandidateProfile:
-        """The pick: the lowest forecast at the horizon; of FCN or VEC, the shallowest within 10 % of it."""
+        """The pick: the lowest forecast at the horizon."""
         return self.candidates[0]
 
     def verdict(self) -> list[str]:

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["rank", "words"]
 
-_NEAR = 1.1  # forecasts within 10 % of the lowest count as near
-_SHALLOW_IS_SAFER = ("fcn", "vec")  # families of which the shallowest near the lowest forecast is picked: see _leader
+_NEAR = 1.1  # a ratio of errors up to this is a little worse only
 TIED = "not told apart"
 
 
@@ -28,8 +27,6 @@ def _standing(c: CandidateProfile, over: Interval, horizon: int, baseline: Basel
         return "learns nothing"
     if over.contains(1.0):
         return TIED
-    if over.value < 1:
-        return "a little better"  # within 10 %, and deeper: see _leader
     return "a little worse" if over.value <= _NEAR else "worse"
 
 
@@ -53,22 +50,6 @@ def _reasons(c: CandidateProfile, horizon: int, found: Any) -> list[str]:
     return reasons
 
 
-def _leader(order: list[CandidateProfile], horizon: int) -> CandidateProfile:
-    r"""The lowest forecast; if its network does not pool, the shallowest of its family within 10 % of it.
-
-    A network of width w and depth L differs from its kernel by fluctuations of order L/w (Hanin & Nica 2020), so where
-    kernels of one family tie the shallower network is the safer one. Of trained networks over their kernel the error was, in
-    the median of 16 problems, 1.08 at one hidden layer and 1.35 at three if fully connected; pooled ones behave the other
-    way (1.26 and 1.01), and depths of two families do not compare: there the forecast decides.
-    """
-    first = order[0]
-    if first.candidate.family not in _SHALLOW_IS_SAFER or "depth" not in first.candidate.options:
-        return first
-    limit = _NEAR * first.forecast.at(horizon).value
-    near = [c for c in order if _kin(c) == _kin(first) and c.forecast.at(horizon).value <= limit]
-    return min(near, key=lambda c: c.candidate.options.get("depth", math.inf))  # of one depth, the lowest forecast
-
-
 def _kin(c: CandidateProfile) -> str:
     """Candidates that share an architecture; a user's model is a kind of its own."""
     return c.candidate.family if c.candidate.family != "user" else f"user {c.name}"
@@ -81,7 +62,7 @@ def _first_words(pick: CandidateProfile, others: dict[str, str], order: list[Can
     rivals = [c for c in order if _kin(c) != _kin(pick)] or [c for c in order if c is not pick]
     if all(others[c.name] in ("worse", "learns nothing") for c in rivals):
         return "best fit"
-    return "lowest forecast" if pick is order[0] else "tied, shallowest"
+    return "lowest forecast"
 
 
 def rank(
@@ -89,7 +70,7 @@ def rank(
 ) -> tuple[CandidateProfile, ...]:
     """Order by forecast error at the horizon, the pick first; each verdict in words."""
     order = sorted(candidates, key=lambda c: c.forecast.at(horizon).value)
-    pick = _leader(order, horizon)
+    pick = order[0]
     ratios = {c.name: c.forecast.ratio_to(pick.forecast, horizon) for c in order if c is not pick}
     verdicts = {c.name: _standing(c, ratios[c.name], horizon, baseline) for c in order if c is not pick}
     if baseline.beaten(pick.forecast, horizon, surely=True):
@@ -124,13 +105,7 @@ def _headline(result: Profile) -> list[str]:
         lines = [f"{best.name} fits this data best: {best.reasons[0]}."]
         return [*lines, f"Not told apart from it: {', '.join(ties)}, of the same family."] if ties else lines
     near = [f"{c.name} ({c.verdict})" for c in rest if c.verdict.startswith("a little")]
-    if best.verdict == "lowest forecast":
-        first = f"{best.name} has the lowest forecast"
-    else:
-        lowest = min(result.candidates, key=lambda c: c.forecast.at(result.horizon).value).name
-        first = (
-            f"{best.name} is the shallowest of its family with a forecast within 10 % of the lowest, that of {lowest}"
-        )
+    first = f"{best.name} has the lowest forecast"
     if len(ties) == len(rest):
         first += ", but is not told apart from any other"
     elif ties or near:
