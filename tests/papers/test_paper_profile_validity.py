@@ -1,8 +1,6 @@
-"""The profile's pick against trained networks: problems are what they say, wrong picks fail, ties go to the shallow."""
+"""The profile's pick against trained networks: problems are what they say, wrong picks fail."""
 
 from __future__ import annotations
-
-from types import SimpleNamespace as N
 
 import numpy as np
 import pandas as pd
@@ -13,7 +11,6 @@ from priorscope.papers._profile_validity import ENOUGH, PAPER, kernel_error
 from priorscope.papers._profile_validity_problems import DEVELOPMENT, HELD_OUT, Problem, draw, neighbours, products
 from priorscope.probes._pilot import leave_one_out, tuned_regression
 from priorscope.profiles._candidates import default_candidates, variations
-from priorscope.profiles._verdict import _leader
 
 
 @pytest.fixture(scope="module")
@@ -45,16 +42,17 @@ def test_ten_right_of_twelve_hold_and_nine_fail(table: pd.DataFrame) -> None:
 
 
 def test_candidates_told_apart_must_have_worse_networks(table: pd.DataFrame) -> None:
-    def verdict(network: list[float], over_low: list[float]) -> tuple[str, float | None]:
+    def verdict(network: list[float], over_low: list[float], problems: int = 20) -> tuple[str, float | None]:
         row = {"over": [1.0, 1.5, 2.0], "over_low": [1.0, *over_low], "over_high": [1.0, 3.0, 3.0]}
         row |= {"network": network, "kernel": [1.0, 1.4, 1.9]}
-        found = PAPER.claims[3].judge(pd.DataFrame([row] * 12))
+        found = PAPER.claims[3].judge(pd.DataFrame([row] * problems))
         return found.verdict, found.measured
 
     assert verdict([1.0, 1.2, 1.3], [1.1, 1.2]) == ("holds", 1.0)
     assert verdict([1.0, 0.9, 1.3], [1.1, 1.2]) == ("fails", 0.5)
     assert verdict([1.0, 0.9, 1.3], [0.9, 1.2]) == ("holds", 1.0)  # the better one was not told apart
     assert verdict([1.0, 1.2, 1.3], [0.9, 0.9])[0] == "not shown"  # nothing was
+    assert verdict([1.0, 1.2, 1.3], [1.1, 1.2], problems=9)[0] == "not shown"  # eighteen were
 
 
 def test_held_out_problems_are_no_development_problems() -> None:
@@ -90,29 +88,6 @@ def test_splits_do_not_share_samples_and_tables_use_all_rows() -> None:
     first = draw("dev product by place", 40, 20, 8)
     assert (len(first.train), len(first.test), first.task) == (40, 20, "regression")
     assert draw("dev pattern", 20, 10, 8).task == "classification"
-
-
-def test_ties_within_a_family_without_pooling_go_to_the_shallower_network() -> None:
-    def entry(family: str, error: float, **options: int) -> N:
-        name = "-".join([family, *map(str, options.values())])
-        return N(name=name, candidate=N(options=options, family=family), forecast=N(at=lambda n: N(value=error)))
-
-    def leader(*order: N) -> N:
-        return _leader(list(order), 100)  # type: ignore[arg-type,return-value]
-
-    for family in ("fcn", "vec"):
-        deep, shallow, far = entry(family, 1.0, depth=3), entry(family, 1.09, depth=1), entry(family, 1.2, depth=1)
-        assert leader(deep, shallow, far) is shallow
-        assert leader(deep, far) is deep
-        assert leader(deep, entry("user", 1.01), entry("gap", 1.02, depth=1), shallow) is shallow
-    deep, other = entry("vec", 1.0, depth=3), entry("fcn", 1.01, depth=1)
-    assert leader(deep, other) is deep  # depths of two families do not compare
-    pooled = entry("gap", 1.0, depth=3)
-    assert leader(pooled, entry("gap", 1.01, depth=1)) is pooled
-    user = entry("user", 0.99)
-    assert leader(user, deep) is user
-    unnamed = entry("fcn", 1.0)  # a candidate of the user's that says its family, not its depth
-    assert leader(unnamed) is unnamed
 
 
 def test_variations_change_the_nonlinearity_only() -> None:

@@ -65,17 +65,12 @@ def test_fits_best_only_where_clear_of_every_other_family() -> None:
     assert _verdict(own[:1], FAR)[0].startswith("user is the only candidate")
 
 
-def test_the_shallowest_of_those_near_the_lowest_is_not_called_the_lowest() -> None:
-    head, verdicts = _verdict([_made("vec-3", 0.1, 0.150, 0.2), _made("vec-1", 0.1, 0.155, 0.2)], FAR)
-    assert head.startswith(
-        "vec-1 is the shallowest of its family with a forecast within 10 % of the lowest, that of vec-3"
-    )
-    assert verdicts["vec-1"] == "tied, shallowest"
+def test_worse_by_less_than_a_tenth_is_a_little_worse() -> None:
     head, verdicts = _verdict([_made("vec-3", 0.149, 0.150, 0.151), _made("vec-1", 0.154, 0.155, 0.156)], FAR)
-    assert verdicts == {"vec-1": "tied, shallowest", "vec-3": "a little better"}
-    assert "vec-3 (a little better)" in head
-    head, verdicts = _verdict([_made("gap-3", 0.1, 0.150, 0.2), _made("vec-1", 0.1, 0.155, 0.2)], FAR)
-    assert verdicts == {"gap-3": "lowest forecast", "vec-1": "not told apart"}
+    assert verdicts == {"vec-3": "lowest forecast", "vec-1": "a little worse"}
+    assert "vec-1 (a little worse)" in head
+    _, verdicts = _verdict([_made("vec-3", 0.149, 0.150, 0.151), _made("vec-1", 0.169, 0.170, 0.171)], FAR)
+    assert verdicts == {"vec-3": "best fit", "vec-1": "worse"}
 
 
 @pytest.mark.parametrize(

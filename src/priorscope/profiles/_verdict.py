@@ -70,15 +70,14 @@ def rank(
 ) -> tuple[CandidateProfile, ...]:
     """Order by forecast error at the horizon, the pick first; each verdict in words."""
     order = sorted(candidates, key=lambda c: c.forecast.at(horizon).value)
-    pick = order[0]
-    ratios = {c.name: c.forecast.ratio_to(pick.forecast, horizon) for c in order if c is not pick}
-    verdicts = {c.name: _standing(c, ratios[c.name], horizon, baseline) for c in order if c is not pick}
+    pick, *others = order
+    ratios = {c.name: c.forecast.ratio_to(pick.forecast, horizon) for c in others}
+    verdicts = {c.name: _standing(c, ratios[c.name], horizon, baseline) for c in others}
     if baseline.beaten(pick.forecast, horizon, surely=True):
         verdicts[pick.name] = _first_words(pick, verdicts, order)
     else:
         verdicts[pick.name] = "" if baseline.beaten(pick.forecast, horizon) else "learns nothing"
         verdicts = {name: v if v == "learns nothing" else "may learn nothing" for name, v in verdicts.items()}
-    order = [pick, *(c for c in order if c is not pick)]
     placed = [replace(c, verdict=verdicts[c.name], ratio=ratios.get(c.name)) for c in order]
     return tuple(replace(c, reasons=tuple(_reasons(c, horizon, found))) for c in placed)
 
