@@ -74,6 +74,21 @@ def test_networks_trained_at_once_fit_as_they_do_one_by_one(batch):
     assert which_fit(GradientDescent(0.02, 5, stop=AllFitted()), networks, data) == [False] * 8
 
 
+class Branching(torch.nn.Sequential):
+    """A network that looks at its values, which cannot be vectorised over members."""
+
+    def forward(self, x):
+        out = super().forward(x)
+        return out if bool(out.isfinite().all()) else out.nan_to_num()
+
+
+def test_networks_that_cannot_be_vectorised_are_trained_one_by_one():
+    data = random_patterns(12, 3)
+    method = GradientDescent(0.02, 100, optimiser="adam", loss="quadratic-hinge", stop=AllFitted())
+    plain = [build(12, seed) for seed in range(4)]
+    assert which_fit(method, [Branching(*net) for net in plain], data) == which_fit(method, plain, data)
+
+
 def test_ten_classes_of_images_jam_a_convolutional_network():
     data = digits("classes").subset(30, seed=0).train
     quick = GradientDescent(optimiser="adam", learning_rate=0.1, steps=60, loss="quadratic-hinge", stop=AllFitted())

@@ -8,7 +8,8 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from torch import nn
+import torch
+from torch import Tensor, nn
 
 from ..inference import AllFitted, GradientDescent, GradientFlow, check_data
 from ..models import Ensemble
@@ -119,19 +120,34 @@ def parts_of(
     return build, data, method
 
 
+def _stacked(networks: list[nn.Module], inputs: Tensor) -> Ensemble | None:
+    """All networks in one, or None where something in them is random, frozen, or cannot be vectorised."""
+    first = networks[0]
+    random = (nn.modules.dropout._DropoutNd, nn.modules.batchnorm._BatchNorm)
+    if any(isinstance(module, random) for module in first.modules()):
+        return None
+    if not all(p.requires_grad for p in first.parameters()):
+        return None
+    try:
+        ensemble = Ensemble(networks)
+        with torch.no_grad():
+            ensemble(inputs[:2].to(next(first.parameters()).dtype))
+    except (RuntimeError, ValueError, TypeError):
+        return None
+    return ensemble
+
+
 def which_fit(method: Any, networks: list[nn.Module], data: Any) -> list[bool]:
     """Of each network whether training met its end: all in one vectorised run where nothing in it is random.
 
     Batches, dropout and batch statistics differ by seed: such networks are trained one by one, as are those with frozen
-    parameters, or by an inference that is not ours.
+    parameters, those that ``vmap`` cannot trace, and all under an inference that is not ours.
     """
     ours = isinstance(method, GradientDescent | GradientFlow)
     drawn = getattr(method, "batch_size", None) is not None or getattr(method, "mixup", 0) > 0
-    random = (nn.modules.dropout._DropoutNd, nn.modules.batchnorm._BatchNorm)
-    plain = not any(isinstance(module, random) for module in networks[0].modules())
-    trainable = all(p.requires_grad for p in networks[0].parameters())
-    if len(networks) > 1 and ours and not drawn and plain and trainable:
-        return [bool(done) for done in method.fit(Ensemble(networks), data).finished]
+    ensemble = _stacked(networks, data.inputs) if len(networks) > 1 and ours and not drawn else None
+    if ensemble is not None:
+        return [bool(done) for done in method.fit(ensemble, data).finished]
     return [bool(method.fit(net, data, seed=seed).finished.all()) for seed, net in enumerate(networks)]
 
 
