@@ -1,4 +1,4 @@
-"""Every public name has a docstring with an example, and the examples run."""
+"""Every public name has a docstring with an example, and all examples run, those of inner functions too."""
 
 from __future__ import annotations
 
@@ -34,6 +34,16 @@ def public_objects(part: str) -> dict[str, object]:
     return found
 
 
+def inner_modules(part: str) -> list[types.ModuleType]:
+    """The modules of a package, whatever their names."""
+    root = SOURCE / part
+    files = sorted(root.rglob("*.py")) if root.is_dir() else [root.with_suffix(".py")]
+    names = (
+        file.relative_to(SOURCE).with_suffix("").parts for file in files if file.stem not in ("__init__", "__main__")
+    )
+    return [importlib.import_module(".".join(("priorscope", *parts))) for parts in names]
+
+
 @pytest.mark.parametrize("part", PARTS)
 def test_every_public_name_is_documented_and_its_examples_run(part, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -51,4 +61,20 @@ def test_every_public_name_is_documented_and_its_examples_run(part, tmp_path, mo
             if runner.run(example, out=said.append).failed:
                 broken.append("".join(said))
     assert not lacking, f"these need a docstring with an example: {lacking}"
+    assert not broken, "\n".join(broken)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_examples_of_inner_functions_run(part, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    public = {f"{value.__module__}.{value.__qualname__}" for value in public_objects(part).values()}
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    finder, runner = doctest.DocTestFinder(), doctest.DocTestRunner(verbose=False, optionflags=flags)
+    broken = []
+    for module in inner_modules(part):
+        for example in finder.find(module):
+            known = any(example.name == name or example.name.startswith(f"{name}.") for name in public)
+            said: list[str] = []
+            if not known and runner.run(example, out=said.append).failed:
+                broken.append("".join(said))
     assert not broken, "\n".join(broken)

@@ -41,7 +41,7 @@ def test_ten_right_of_twelve_hold_and_nine_fail(table: pd.DataFrame) -> None:
     assert PAPER.claims[2].judge(missed).verdict == "fails"
 
 
-def test_candidates_told_apart_must_have_worse_networks(table: pd.DataFrame) -> None:
+def test_candidates_told_apart_must_have_worse_networks() -> None:
     def verdict(network: list[float], over_low: list[float], problems: int = 20) -> tuple[str, float | None]:
         row = {"over": [1.0, 1.5, 2.0], "over_low": [1.0, *over_low], "over_high": [1.0, 3.0, 3.0]}
         row |= {"network": network, "kernel": [1.0, 1.4, 1.9]}

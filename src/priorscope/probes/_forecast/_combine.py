@@ -25,7 +25,7 @@ _WEIGHTS = {
     "spectral theory": 0.3,
     "kernel PCA": 0.0,
 }  # on development tasks, docs/papers/forecast.md
-_TRAINING = 1.2  # the bootstrap resamples tested samples only; by hand: 83 to 100 % of development intervals cover
+TRAINING = 1.2  # the bootstrap resamples tested samples only; by hand: 83 to 100 % of development intervals cover
 _DISAGREE = 1.5  # ratio between estimators at the largest n that is worth a warning
 
 
@@ -44,7 +44,7 @@ def _classification(curve: LearningCurve, log_mse: Array, grid: Array, z: float)
     slope, height = np.polyfit(np.log(curve.error[upper]), np.log(wrong[upper]), 1, w=weight[upper])
     through = height + max(slope, 0.0) * log_mse
     middle = np.minimum(0.5 * (direct + through), np.log(max(float(curve.wrong.max()), 1e-12)))
-    width = z * np.sqrt((_TRAINING * scatter) ** 2 + (0.5 * (direct - through)) ** 2)
+    width = z * np.sqrt((TRAINING * scatter) ** 2 + (0.5 * (direct - through)) ** 2)
     return np.exp(middle), np.exp(middle - width), np.minimum(np.exp(middle + width), 1.0)
 
 
@@ -123,7 +123,7 @@ def forecast_gram(
     between = sum(_WEIGHTS[name] / total * (values - middle) ** 2 for name, values in logs.items())
     z = float(norm.ppf(0.5 + level / 2))
     own = np.interp(np.log(grid), np.log(sizes), spread)  # beyond the pilot, that of its last error
-    sampling = _TRAINING * np.where(inside, own, np.maximum(scatter, own))
+    sampling = TRAINING * np.where(inside, own, np.maximum(scatter, own))
     width = z * np.sqrt(sampling**2 + between)
     wrong = _classification(curve, middle, grid, z)
     slope = np.gradient(middle, np.log(grid))

@@ -9,6 +9,7 @@ from scipy.stats import norm
 
 from priorscope.statistics import Interval
 
+from ._combine import TRAINING
 from ._power_law import local_power_law
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ __all__ = ["ratio_of"]
 _BEYOND = (
     0.3  # part of the logarithm of a ratio that may still change beyond the pilot; docs/papers/profile-validity.md
 )
-_TRAINING = 1.2  # as for a single forecast: the bootstrap resamples tested samples only
 
 
 def _unpaired(forecast: Forecast, n: float, z: float) -> float:
@@ -49,7 +49,7 @@ def ratio_of(first: Forecast, second: Forecast, n: float) -> Interval:
         at = np.array([float(n)])
         continued, scatter = local_power_law(a.sizes.astype(float), a.error / b.error, np.cov(draws.T), at)
         own = max(float(scatter[0]), float(draws[:, -1].std()))
-        variance = (_TRAINING * own) ** 2 + (centre - float(continued[0])) ** 2 + (_BEYOND * centre) ** 2
+        variance = (TRAINING * own) ** 2 + (centre - float(continued[0])) ** 2 + (_BEYOND * centre) ** 2
     else:
         variance = _unpaired(first, n, z) ** 2 + _unpaired(second, n, z) ** 2
     width = z * np.sqrt(variance)

@@ -21,7 +21,7 @@ def fold_sizes(n: int) -> dict[int, int]:
         >>> fold_sizes(400)
         {2: 200, 3: 267, 4: 300, 6: 333, 8: 350, 16: 375}
         >>> fold_sizes(10)
-        {2: 5, 3: 7}
+        {2: 5, 3: 7, 4: 8}
     """
     sizes: dict[int, int] = {}
     for folds in _FOLDS:

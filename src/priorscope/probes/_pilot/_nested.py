@@ -109,9 +109,8 @@ def nested_regression(
         worst = max(worst, jitter)
         inverse = sla.solve_triangular(L, np.eye(n), lower=True, check_finite=False)
         a = inverse @ y
-        told = np.diag(L) ** 2 > REPEATED * np.diag(
-            K
-        )  # not so for a sample that is there twice, and has no trace of its own
+        # a sample that is there twice has no trace of its own
+        told = np.diag(L) ** 2 > REPEATED * np.diag(K)
         traces = np.cumsum((inverse**2).sum(1) * told)
         quadratics = np.cumsum((a**2).sum(1))
         for s, p in enumerate(sizes):
