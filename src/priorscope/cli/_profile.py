@@ -74,6 +74,9 @@ def profile(
     classes: Annotated[str | None, typer.Option(help="Label scheme: classes, parity, one-vs-rest:K, real.")] = None,
     error: Annotated[float | None, typer.Option(help="Error whose sample cost is asked.")] = None,
     resize: Annotated[int | None, typer.Option(help="Side to which larger images are averaged.")] = None,
+    trials: Annotated[
+        bool, typer.Option(help="Train networks on the pilot where forecasts are too close to decide.")
+    ] = True,
     static: Annotated[str | None, typer.Option(help="Also write each chart as png, svg or pdf.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the pilot's draw.")] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print the profile as JSON.")] = False,
@@ -103,6 +106,7 @@ def profile(
             pilot=pilot,
             target_error=error,
             resize=resize,
+            trials=trials,
             seed=seed,
             progress=lambda line: status.update(f"profiling: {line}"),
         )

@@ -25,6 +25,16 @@ def _candidate(c: CandidateProfile, horizon: int) -> dict[str, Any]:
         "over_the_pick": None
         if c.ratio is None
         else {"value": c.ratio.value, "low": c.ratio.low, "high": c.ratio.high},
+        "trained_on_the_pilot": None
+        if c.trial is None
+        else {
+            "n": c.trial.n,
+            "error": c.trial.error,
+            "kernel_error": c.trial.kernel_error,
+            "learning_rate": c.trial.rate,
+            "width": c.trial.width,
+            "seconds": c.trial.seconds,
+        },
         "measured": curve.table().to_dict("list"),
         "forecast": {
             "n": sizes,

@@ -28,14 +28,19 @@ _CLAIMS = {  # what each section rests on, by the ids of the record
 
 def _verdicts(result: Profile) -> str:
     rows = []
+    tried = next((c.trial for c in _tried(result)), None)
     for c in result.candidates:
         ahead = c.forecast.at(result.horizon)
         row: dict[str, Any] = {
             "model": c.name,
             "verdict": c.verdict,
             f"error at n = {result.horizon:,}": f"{value(ahead.value)} ({span(ahead)})",
-            "over the pick's": "" if c.ratio is None else ratio(c.ratio),
         }
+        if tried:
+            row["trained on the pilot"] = (
+                "" if c.trial is None else f"{value(c.trial.error)} (kernel {value(c.trial.kernel_error)})"
+            )
+        row["over the pick's"] = "" if c.ratio is None else ratio(c.ratio)
         if result.task == "classification":
             row["misclassified"] = share(c.forecast.misclassification(result.horizon))
         row[f"samples to error {value(result.target_error)}"] = samples(c.needed) if c.learns else "–"
@@ -49,6 +54,11 @@ def _verdicts(result: Profile) -> str:
         "of errors, known better than either since both are measured on the same samples; where it excludes 1 they are told "
         "apart. Warnings stand below; cost is that of measuring."
     )
+    if tried is not None:
+        caption += (
+            f" Trained on the pilot: error of networks trained on {tried.n} of its samples, on the rest, and of kernel "
+            "regression there; between such candidates the ratio is the geometric mean of the forecasts' and of these networks'."
+        )
     return table(rows, caption=caption)
 
 
@@ -276,7 +286,7 @@ def profile_page(result: Profile) -> str:
     ]  # fmt: skip
     subtitle = (
         f"{result.task.capitalize()}, {result.n_train:,} samples, of which a pilot of {result.pilot} was looked at. "
-        "No network was trained to the end."
+        + ("Networks were trained on the pilot only." if _tried(result) else "No network was trained to the end.")
     )
     return page(
         f"Profile of {result.data}",
@@ -295,9 +305,25 @@ def _with_claims(section: Section) -> Section:
     return section if ids is None else replace(section, html=(*section.html, claims_behind(ids)))
 
 
+def _tried(result: Profile) -> list[CandidateProfile]:
+    """Those whose networks were trained on the pilot."""
+    return [c for c in result.candidates if c.trial is not None]
+
+
+def _width(c: CandidateProfile) -> str:
+    return "as given" if c.trial is None or c.trial.width is None else f"{c.trial.width} wide"
+
+
 def _method(result: Profile) -> str:
-    return (
+    text = (
         f"Each candidate's kernel was computed on {result.pilot} samples; kernel regression, its ridge "
         f"tuned at each size, was measured on parts of them and "
         f"extrapolated ({', '.join(result.best.forecast.estimators)}). Candidates are ranked at {result.horizon:,} samples."
     )
+    tried = _tried(result)
+    if tried:
+        names = ", ".join(f"{c.name} ({_width(c)})" for c in tried)
+        text += (
+            f" Forecasts of {names} are close, so networks of them were trained on the pilot, a fold left out in turn."
+        )
+    return text

@@ -22,6 +22,7 @@ from ._network import network_blind_spots, network_gram, network_regime, network
 from ._prepare import prepare
 from ._regime import kernel_regime, place_of
 from ._result import CandidateProfile, Profile
+from ._run_off import run_off
 from ._symmetry import data_symmetries, model_symmetries
 from ._user_model import load_model, user_candidate
 from ._user_network import UserNetwork
@@ -41,6 +42,10 @@ class _View:
     pilot: Pilot
     native_pilot: Pilot
     megabytes: float  # held when measuring begins
+
+    def inputs_of(self, c: CandidateProfile) -> torch.Tensor:
+        """What networks of a candidate are given."""
+        return (self.native_pilot if isinstance(c.candidate.model, UserNetwork) else self.pilot).inputs
 
 
 def _whole(pilot: Pilot, inputs: torch.Tensor) -> Pilot:
@@ -167,17 +172,19 @@ def profile(
     target_error: float | None = None,
     resize: int | None = None,
     deep: bool = True,
+    trials: bool = True,
     level: float = 0.9,
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
 ) -> Profile:
-    """Profile data with FCN, VEC, LAP and GAP at infinite width and any models given, before training any of them.
+    """Profile data with FCN, VEC, LAP and GAP at infinite width and any models given, before training on more than a pilot.
 
     Args: ``models`` are compared beside the default candidates, ``candidates`` instead of them; each is an Architecture, an
     ``nn.Module``, a factory, or text ``package.module:factory`` (or ``timm:name``). ``pilot`` is the number of samples looked
     at, ``target_error`` the error whose sample cost is asked (default: half the best error on the pilot), ``resize`` the
     side to which larger images are averaged, ``deep`` whether finite networks are built as well, to see what
-    they are blind to and how far they are from their kernel. ``progress`` is called with a line for each step.
+    they are blind to and how far they are from their kernel, ``trials`` whether candidates whose forecasts are not told apart
+    are trained on the pilot to decide between them. ``progress`` is called with a line for each step.
 
     Example:
         >>> import priorscope as ps, torch
@@ -213,6 +220,10 @@ def profile(
         say("lazy or feature learning")
         measured = _placed(measured, view.small, horizon)
     baseline = baseline_of(drawn.targets, drawn.labels)
+    if trials:
+        targets = torch.as_tensor(drawn.targets)
+        measured, more = run_off(measured, view.inputs_of, targets, horizon, baseline, say)
+        notes += more
     ranked = rank(measured, horizon, symmetries, baseline)
     return Profile(
         data=ready.name,

@@ -18,6 +18,7 @@ from ._baseline import Baseline
 from ._candidates import Candidate
 from ._regime import Regime
 from ._symmetry import DataSymmetry
+from ._trial import Trial
 
 __all__ = ["CandidateProfile", "Profile"]
 
@@ -47,6 +48,7 @@ class CandidateProfile:
     verdict: str = ""
     notes: tuple[str, ...] = ()
     ratio: Interval | None = None  # its error over the pick's at the horizon, on the same samples; None for the pick
+    trial: Trial | None = None  # networks trained on the pilot, where forecasts alone did not decide
 
     @property
     def name(self) -> str:
@@ -100,7 +102,7 @@ class Profile:
 
     @property
     def best(self) -> CandidateProfile:
-        """The pick: the lowest forecast at the horizon."""
+        """The pick: the lowest forecast at the horizon, or the first after a trial of those with close forecasts."""
         return self.candidates[0]
 
     def verdict(self) -> list[str]:
@@ -127,6 +129,9 @@ class Profile:
             row[f"samples to {self.target_error:.3g}"] = (
                 round(c.needed.value) if c.needed.reached and c.learns else None
             )
+            if any(other.trial is not None for other in self.candidates):
+                row["trained on pilot"] = None if c.trial is None else c.trial.error
+                row["kernel there"] = None if c.trial is None else c.trial.kernel_error
             row["over the pick"] = 1.0 if c.ratio is None else c.ratio.value
             row["over low"], row["over high"] = (None, None) if c.ratio is None else (c.ratio.low, c.ratio.high)
             row["exponent"] = c.forecast.exponents["combined"]

@@ -35,6 +35,7 @@ class UserNetwork(nn.Module):
         self.notes: tuple[str, ...] = ()
         self.build: Callable[[int], nn.Module] | None = None
         self.sample: Tensor | None = None
+        self.given = outputs  # how many outputs it has, up to those wanted
 
     def forward(self, x: Tensor) -> Tensor:
         """Outputs (n, at most ``outputs``)."""
@@ -88,7 +89,7 @@ class UserNetwork(nn.Module):
             ) from first
         if not torch.isfinite(out).all():
             raise ValueError(f"{label} gives NaN or infinite outputs on these data. Check its initialisation.")
-        network.sample, network.build = sample[:64], build
+        network.sample, network.build, network.given = sample[:64], build, out.shape[1]
         network.notes = tuple(f"{label}: {note}" for note in network._notes(tuple(sample.shape[1:]), out.shape[1]))
         network.calibrate()
         return network

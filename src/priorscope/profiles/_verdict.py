@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from ._compare import merit, over
 from ._phrases import ratio, samples, share, span, value
 
 if TYPE_CHECKING:
@@ -19,21 +20,25 @@ __all__ = ["rank", "words"]
 
 _NEAR = 1.1  # a ratio of errors up to this is a little worse only
 TIED = "not told apart"
+TRIED = "first after trial"  # of candidates whose forecasts are close, with networks trained on the pilot
 
 
-def _standing(c: CandidateProfile, over: Interval, horizon: int, baseline: Baseline) -> str:
-    """The verdict on a candidate whose error is ``over`` times the pick's."""
+def _standing(c: CandidateProfile, times: Interval, horizon: int, baseline: Baseline) -> str:
+    """The verdict on a candidate whose error is so many ``times`` the pick's."""
     if not baseline.beaten(c.forecast, horizon):
         return "learns nothing"
-    if over.contains(1.0):
+    if times.low <= 1:
         return TIED
-    return "a little worse" if over.value <= _NEAR else "worse"
+    return "a little worse" if times.value <= _NEAR else "worse"
 
 
 def _reasons(c: CandidateProfile, horizon: int, found: Any) -> list[str]:
     reasons = [c.candidate.words]
     if c.ratio is not None:
         reasons.append(f"{ratio(c.ratio)} times the pick's error at n = {horizon}")
+    if c.trial is not None:
+        told = f"networks trained on {c.trial.n} samples of the pilot err by {value(c.trial.error)} on the rest"
+        reasons.append(f"{told}, its kernel by {value(c.trial.kernel_error)}")
     held = {s.move: s.verdict for s in found}
     wrong = [m for m, kind in c.symmetries.items() if kind == "invariant" and held.get(m) == "no"]
     right = [m for m, kind in c.symmetries.items() if kind == "invariant" and held.get(m) == "yes"]
@@ -62,16 +67,20 @@ def _first_words(pick: CandidateProfile, others: dict[str, str], order: list[Can
     rivals = [c for c in order if _kin(c) != _kin(pick)] or [c for c in order if c is not pick]
     if all(others[c.name] in ("worse", "learns nothing") for c in rivals):
         return "best fit"
-    return "lowest forecast"
+    return "lowest forecast" if pick.trial is None else TRIED
 
 
 def rank(
     candidates: list[CandidateProfile], horizon: int, found: list[DataSymmetry], baseline: Baseline
 ) -> tuple[CandidateProfile, ...]:
-    """Order by forecast error at the horizon, the pick first; each verdict in words."""
-    order = sorted(candidates, key=lambda c: c.forecast.at(horizon).value)
+    """Order by error at the horizon, the pick first; each verdict in words.
+
+    Candidates with close forecasts whose networks were trained on the pilot come first: they had the lowest forecasts.
+    """
+    tried = any(c.trial is not None for c in candidates)
+    order = sorted(candidates, key=lambda c: (tried and c.trial is None, merit(c, horizon)))
     pick, *others = order
-    ratios = {c.name: c.forecast.ratio_to(pick.forecast, horizon) for c in others}
+    ratios = {c.name: over(c, pick, horizon) for c in others}
     verdicts = {c.name: _standing(c, ratios[c.name], horizon, baseline) for c in others}
     if baseline.beaten(pick.forecast, horizon, surely=True):
         verdicts[pick.name] = _first_words(pick, verdicts, order)
@@ -105,13 +114,18 @@ def _headline(result: Profile) -> list[str]:
         return [*lines, f"Not told apart from it: {', '.join(ties)}, of the same family."] if ties else lines
     near = [f"{c.name} ({c.verdict})" for c in rest if c.verdict.startswith("a little")]
     first = f"{best.name} has the lowest forecast"
+    if best.verdict == TRIED:
+        tried = ", ".join(c.name for c in rest if c.trial is not None)
+        first = (
+            f"{best.name} comes first after candidates with close forecasts (also {tried}) were trained on the pilot"
+        )
     if len(ties) == len(rest):
         first += ", but is not told apart from any other"
     elif ties or near:
         first += f", but is not told apart from {', '.join(ties)}" if ties else f"; close to it: {', '.join(near)}"
     lines = [f"{first}."]
     if ties and result.n_train > result.pilot:
-        lines.append(f"A pilot larger than {result.pilot} samples may tell them apart.")
+        lines.append(f"A pilot larger than {result.pilot} samples (--pilot, or pilot=) may tell them apart.")
     return [*lines, f"{best.name}: {best.reasons[0]}."]
 
 
