@@ -27,7 +27,7 @@ def _shared(alt: Any) -> tuple[Any, Any]:
 
 
 def curves(result: Profile) -> Any:
-    """Measured errors (points), forecasts (lines) and their intervals (bands) against the number of samples."""
+    """Measured errors (points), forecasts (lines), their intervals (bands), networks trained on the pilot (diamonds)."""
     import altair as alt
 
     lines, points = [], []
@@ -42,7 +42,8 @@ def curves(result: Profile) -> Any:
     pick, shown = _shared(alt)
     zoom = alt.selection_interval(bind="scales")
     beyond = ahead[ahead["n"] >= result.pilot * 0.8]
-    seen = np.concatenate([measured["error"], beyond["low"], beyond["high"]])
+    trained = [c.trial.error for c in result.candidates if c.trial is not None]
+    seen = np.concatenate([measured["error"], beyond["low"], beyond["high"], trained])
     across, up = [0.85 * measured["n"].min(), beyond["n"].max()], [0.85 * seen.min(), 1.15 * seen.max()]
     x = alt.X("n:Q", title="training samples n").scale(type="log", domain=across, nice=False)
     y = alt.Y("error:Q", title="test error (mean squared)").scale(type="log", domain=up, nice=False)
@@ -70,6 +71,15 @@ def curves(result: Profile) -> Any:
         .mark_point(filled=True, size=36)
         .encode(x=x, y=y, color=colour, opacity=shown, tooltip=["model", "n", "error"])
     )
+    tried = [
+        {"model": c.name, "n": c.trial.n, "error": c.trial.error} for c in result.candidates if c.trial is not None
+    ]
+    if tried:
+        dots += (
+            alt.Chart(pd.DataFrame(tried))
+            .mark_point(filled=True, size=110, shape="diamond", stroke="black", strokeWidth=0.5)
+            .encode(x=x, y=y, color=colour, opacity=shown, tooltip=["model", "n", "error"])
+        )
     rule = alt.Chart(pd.DataFrame({"n": [result.horizon]})).mark_rule(strokeDash=[4, 4], opacity=0.6).encode(x="n:Q")
     return (band + line + dots + rule).properties(width="container", height=340)
 

@@ -248,7 +248,8 @@ def profile_page(result: Profile) -> str:
             "forecast",
             "How the error falls",
             ("Points are measured inside the pilot, lines are forecasts, bands their 90 % intervals. The dashed rule marks "
-             "the size at which candidates are ranked. Click a name in the legend to see it alone; drag and scroll to zoom.",),
+             "the size at which candidates are ranked. Click a name in the legend to see it alone; drag and scroll to zoom.",
+             *(["Diamonds are networks trained on the pilot."] if _tried(result) else [])),
             (_estimators(result),),
             (
                 Figure(

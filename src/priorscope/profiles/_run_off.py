@@ -83,9 +83,10 @@ def run_off(
     outputs = targets.shape[1]
     found = rivals(measured, horizon, baseline, outputs)
     part, recipe = _affordable(found, inputs, outputs) if found else ([], _STEPS)
-    slow = [c.name for c in found if c not in part]
+    names = [c.name for c in part]
+    slow = [c.name for c in found if c.name not in names]
     notes = [f"{name}: training it on the pilot would take too long; ranked by its forecast" for name in slow]
-    if len(part) < 2 or found[0] not in part:
+    if len(part) < 2 or found[0].name in slow:
         return measured, notes
     trials = {}
     for c in part:
@@ -97,4 +98,9 @@ def run_off(
             trials[c.name] = made
     if len(trials) < 2:
         return measured, notes
-    return [replace(c, trial=trials.get(c.name)) for c in measured], notes
+    tried = {
+        c.name: replace(c, trial=trials[c.name], seconds=c.seconds + trials[c.name].seconds)
+        for c in part
+        if c.name in trials
+    }
+    return [tried.get(c.name, c) for c in measured], notes

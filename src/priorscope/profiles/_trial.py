@@ -161,7 +161,7 @@ def trial(
     The rate is searched on the first fold with half as many steps. Kernel regression at the same number of samples is read off
     the candidate's learning curve, where every sample is tested as well.
     """
-    started = clock.process_time()
+    started = clock.perf_counter()
     x, y = inputs.float(), targets.float()
     ours = not isinstance(candidate.model, UserNetwork)
     shape, outputs = tuple(x.shape[1:]), y.shape[1]
@@ -186,4 +186,4 @@ def trial(
         return None
     n = len(parts[0][0])
     kernel = float(np.exp(np.interp(np.log(n), np.log(curve.sizes), np.log(curve.error))))
-    return Trial(n, kernel, rate, width, found.numpy(), clock.process_time() - started)
+    return Trial(n, kernel, rate, width, found.numpy(), clock.perf_counter() - started)
