@@ -179,6 +179,21 @@ def test_what_the_budget_does_not_hold_is_said(monkeypatch: pytest.MonkeyPatch) 
     assert len(notes) == 3
 
 
+def test_a_network_that_fails_in_training_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Stubborn(nn.Linear):
+        def forward(self, inputs: Tensor) -> Tensor:
+            if self.training:
+                raise RuntimeError("no training here")
+            return super().forward(inputs)
+
+    monkeypatch.setattr(_run_off, "_STEPS", QUICK)
+    x = _data()
+    close = [_made("a", 0.30), _made("b", 0.31, model=UserNetwork.fit(Stubborn(5, 1), x, 1)), _made("c", 0.32)]
+    found, notes = run_off(close, lambda c: x, x[:, :1], HORIZON, MEAN)
+    assert [c.name for c in found if c.trial is not None] == ["a", "c"]
+    assert notes == ["b: could not be trained on the pilot (no training here); ranked by its forecast"]
+
+
 # ---- what becomes of the order
 
 
@@ -191,7 +206,7 @@ def test_networks_on_the_pilot_decide_between_close_forecasts() -> None:
     a, b, c = _with(_made("a-1", 0.30), 0.5), _with(_made("b-1", 0.31), 0.4), _made("c-1", 0.305)
     order = rank([a, b, c], HORIZON, [], MEAN)
     assert [x.name for x in order] == ["b-1", "a-1", "c-1"]  # those tried come first
-    assert order[0].verdict == "first after trial"
+    assert order[0].verdict == "first in trial"
     assert order[1].ratio is not None
     assert order[1].ratio.value == pytest.approx(math.sqrt(0.30 / 0.31 * 0.5 / 0.4))
     same = rank([_with(_made("a-1", 0.30), 0.4), _with(_made("b-1", 0.31), 0.4), c], HORIZON, [], MEAN)

@@ -91,7 +91,11 @@ def run_off(
     trials = {}
     for c in part:
         say(f"{c.name}: networks trained on the pilot")
-        made = trial(c.candidate, inputs(c), targets, c.forecast.curve, recipe)
+        try:
+            made = trial(c.candidate, inputs(c), targets, c.forecast.curve, recipe)
+        except Exception as error:  # a user's network may fail in training mode; all else that was measured stays
+            notes.append(f"{c.name}: could not be trained on the pilot ({error}); ranked by its forecast")
+            continue
         if made is None:
             notes.append(f"{c.name}: training on the pilot diverged at every rate; ranked by its forecast")
         else:

@@ -185,5 +185,5 @@ def trial(
     if not bool(torch.isfinite(found).all()):
         return None
     n = len(parts[0][0])
-    kernel = float(np.exp(np.interp(np.log(n), np.log(curve.sizes), np.log(curve.error))))
+    kernel = float(np.exp(np.interp(np.log(n), np.log(curve.sizes), np.log(np.maximum(curve.error, 1e-300)))))
     return Trial(n, kernel, rate, width, found.numpy(), clock.perf_counter() - started)
