@@ -140,12 +140,12 @@ MEAN = Baseline(1.0, None)
 
 
 def test_close_forecasts_take_part_unless_told_apart() -> None:
-    close = [_made("a", 0.30), _made("b", 0.32), _made("c", 0.329)]
+    close = [_made("a", 0.30), _made("b", 0.32), _made("c", 0.344)]
     assert [c.name for c in rivals(close[::-1], HORIZON, MEAN, 1)] == ["a", "b", "c"]
-    far = [_made("a", 0.30), _made("b", 0.32, apart=True), _made("c", 0.34)]
+    far = [_made("a", 0.30), _made("b", 0.32, apart=True), _made("c", 0.35)]
     assert rivals(far, HORIZON, MEAN, 1) == []
     many = [_made(str(k), 0.30 + 0.001 * k) for k in range(8)]
-    assert [c.name for c in rivals(many, HORIZON, MEAN, 1)] == ["0", "1", "2", "3"]
+    assert [c.name for c in rivals(many, HORIZON, MEAN, 1)] == list("012345")
 
 
 def test_those_that_cannot_be_trained_do_not_take_part() -> None:
@@ -206,11 +206,9 @@ def test_networks_on_the_pilot_decide_between_close_forecasts() -> None:
     a, b, c = _with(_made("a-1", 0.30), 0.5), _with(_made("b-1", 0.31), 0.4), _made("c-1", 0.305)
     order = rank([a, b, c], HORIZON, [], MEAN)
     assert [x.name for x in order] == ["b-1", "a-1", "c-1"]  # those tried come first
-    assert order[0].verdict == "first in trial"
+    assert order[0].verdict == "best in trial"
     assert order[1].ratio is not None
-    assert order[1].ratio.value == pytest.approx(math.sqrt(0.30 / 0.31 * 0.5 / 0.4))
-    same = rank([_with(_made("a-1", 0.30), 0.4), _with(_made("b-1", 0.31), 0.4), c], HORIZON, [], MEAN)
-    assert same[0].name == "a-1"  # by its forecast
+    assert order[1].ratio.value == pytest.approx(0.5 / 0.4)
     assert rank([_made("a-1", 0.30), _made("b-1", 0.31), c], HORIZON, [], MEAN)[0].verdict == "lowest forecast"
 
 
@@ -231,7 +229,7 @@ def test_ratio_turned_round_is_one_over_it(first: float, second: float, noise: f
     assert there.value * back.value == pytest.approx(1)
     assert there.low * back.high == pytest.approx(1)
     assert there.value == pytest.approx(merit(a, HORIZON) / merit(b, HORIZON))
-    assert math.log(there.high / there.low) >= 2 * 1.64 * 0.12
+    assert math.log(there.high / there.low) >= 2 * 1.64 * 0.15
 
 
 def test_an_error_of_zero_is_the_lowest() -> None:

@@ -15,27 +15,21 @@ if TYPE_CHECKING:
 
 __all__ = ["merit", "over"]
 
-_CARRIED = 0.12  # root mean square by which the logarithm of such a ratio misses that at four times the samples
+_CARRIED = 0.15  # root mean square by which the logarithm of such a ratio misses that at four times the samples
 _NOTHING = 1e-12  # an error that is none
 
 
 def merit(c: CandidateProfile, horizon: int) -> float:
-    r"""By what candidates are ordered, the lower the better: the forecast of their kernel F at the horizon.
-
-    Where networks were trained on the pilot, the geometric mean of F and of their error E there. Both are estimates of the same
-    differences between candidates: F looks ahead but knows kernels only, E is of networks but at few samples. Where this was
-    developed they missed the logarithm of ratios of trained networks by 0.17 and 0.15, so neither deserves much more weight.
-    """
-    ahead = c.forecast.at(horizon).value
-    return ahead if c.trial is None else math.sqrt(ahead * max(c.trial.error, _NOTHING))
+    """By what candidates are ordered: error of networks trained on the pilot where there are any, else the forecast."""
+    return c.forecast.at(horizon).value if c.trial is None else max(c.trial.error, _NOTHING)
 
 
 def over(c: CandidateProfile, pick: CandidateProfile, horizon: int) -> Interval:
     r"""Error of a candidate over that of the pick at the horizon, with an interval.
 
-    By their forecasts, or where networks of both were trained on the pilot by the ratio of :func:`merit`. Its logarithm has the
-    standard deviation of a bootstrap over the samples of the pilot, but at least 0.12: by so much did it miss that of
-    networks trained on four times the pilot, where it was developed (docs/papers/profile-validity.md).
+    By their forecasts; where networks of both were trained on the pilot, by the errors of these, :math:`\rho = E_c / E_p` on the
+    same samples. Its logarithm has the standard deviation of a bootstrap over these samples, but at least 0.15: by so much
+    did it miss that of networks trained on four times the pilot, where it was developed (docs/papers/profile-validity.md).
     """
     if c.trial is None or pick.trial is None:
         return c.forecast.ratio_to(pick.forecast, horizon)

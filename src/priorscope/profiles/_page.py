@@ -57,7 +57,7 @@ def _verdicts(result: Profile) -> str:
     if tried is not None:
         caption += (
             f" Trained on the pilot: error of networks trained on {tried.n} of its samples, on the rest, and of kernel "
-            "regression there; between such candidates the ratio is the geometric mean of the forecasts' and of these networks'."
+            "regression there; between such candidates the ratio is that of these networks."
         )
     return table(rows, caption=caption)
 

@@ -102,7 +102,7 @@ class Profile:
 
     @property
     def best(self) -> CandidateProfile:
-        """The pick: the lowest forecast at the horizon, or the first after a trial of those with close forecasts."""
+        """The pick: the lowest forecast at the horizon, or of those close to it the one whose networks do best on the pilot."""
         return self.candidates[0]
 
     def verdict(self) -> list[str]:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["rivals", "run_off"]
 
-_NEAR = 1.1  # times the lowest forecast up to which a candidate takes part
-_MOST = 4  # candidates that take part
+_NEAR = 1.15  # times the lowest forecast up to which a candidate takes part
+_MOST = 6  # candidates that take part
 _FEWEST = 20  # samples of the pilot below which folds are too small to train on
 _BUDGET = 1e12  # floating-point operations of all trials together: within a minute on one core
 _CHANNELS = (32, 16, 8)  # of convolutional networks: the most that fits the budget
@@ -37,7 +37,7 @@ def _trainable(c: CandidateProfile, pilot: int, outputs: int) -> bool:
 
 
 def rivals(measured: list[CandidateProfile], horizon: int, baseline: Baseline, outputs: int) -> list[CandidateProfile]:
-    """The lowest forecast and those up to 10 % above that are not told apart from it; fewer than two: none."""
+    """The lowest forecast and those up to 15 % above that are not told apart from it; fewer than two: none."""
     order = sorted(measured, key=lambda c: c.forecast.at(horizon).value)
     first = order[0]
     pilot = first.forecast.curve.pilot

@@ -20,7 +20,7 @@ __all__ = ["rank", "words"]
 
 _NEAR = 1.1  # a ratio of errors up to this is a little worse only
 TIED = "not told apart"
-TRIED = "first in trial"  # of candidates whose forecasts are close, with networks trained on the pilot
+TRIED = "best in trial"  # of candidates whose forecasts are close, by networks trained on the pilot
 
 
 def _standing(c: CandidateProfile, times: Interval, horizon: int, baseline: Baseline) -> str:
