@@ -5,9 +5,10 @@ at their test errors. Training is plain torch: standard parametrisation, Adam at
 of an epoch is below 1 % of that of predicting zero, at most 200 epochs; 256 neurons or 64 channels a layer. Both sides run in one
 process with the same number of threads; seconds are processor seconds, which other work on the machine does not change much.
 
-``--seeds 1`` trains one network a candidate and size and multiplies by three. ``--quick`` trains one a candidate, at the second size, and multiplies by 15, as if as many *steps* were needed at each
-size: too few for the three larger ones, so the ratio is rather too small. As many *epochs* would be 46.5 times the time (networks
-with global pooling need all 200 they may have); a full run lies between the two, most of an hour.
+``--seeds 1`` trains one network a candidate and size and multiplies by three. ``--quick`` trains one a candidate, at the second
+size, and multiplies by 15, as if as many *steps* were needed at each size: too few for the three larger ones, so the ratio is
+rather too small. As many *epochs* would be 46.5 times the time (networks with global pooling need all 200 they may have); a full
+run lies between the two, most of an hour.
 """
 
 from __future__ import annotations

@@ -116,9 +116,7 @@ def _headline(result: Profile) -> list[str]:
     first = f"{best.name} has the lowest forecast"
     if best.verdict == TRIED:
         tried = ", ".join(c.name for c in rest if c.trial is not None)
-        first = (
-            f"{best.name} comes first after candidates with close forecasts (also {tried}) were trained on the pilot"
-        )
+        first = f"{best.name} does best when trained on the pilot, of candidates with close forecasts (also {tried})"
     if len(ties) == len(rest):
         first += ", but is not told apart from any other"
     elif ties or near:
