@@ -77,8 +77,7 @@ def rank(
 
     Candidates with close forecasts whose networks were trained on the pilot come first: they had the lowest forecasts.
     """
-    tried = any(c.trial is not None for c in candidates)
-    order = sorted(candidates, key=lambda c: (tried and c.trial is None, merit(c, horizon)))
+    order = sorted(candidates, key=lambda c: (c.trial is None, merit(c, horizon)))
     pick, *others = order
     ratios = {c.name: over(c, pick, horizon) for c in others}
     verdicts = {c.name: _standing(c, ratios[c.name], horizon, baseline) for c in others}
