@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Interval", "PowerLaw", "bootstrap_interval", "fit_power_law"]
+__all__ = ["Interval", "PowerLaw", "bootstrap_interval", "exact", "fit_power_law"]
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,16 @@ class Interval:
         return self.low <= x <= self.high
 
 
+def exact(value: float) -> Interval:
+    """A value without sampling error: an interval of length zero.
+
+    Example:
+        >>> exact(2)
+        Interval(value=2.0, low=2.0, high=2.0)
+    """
+    return Interval(float(value), float(value), float(value))
+
+
 @dataclass(frozen=True)
 class PowerLaw:
     r"""A fit :math:`y = A x^{b}`: exponent with interval, prefactor, and the range of x it was made on.
@@ -44,6 +54,11 @@ class PowerLaw:
     high: float
     prefactor: float
     fit_range: tuple[float, float]
+
+    @property
+    def interval(self) -> Interval:
+        """The exponent with its interval."""
+        return Interval(self.exponent, self.low, self.high)
 
     def __call__(self, x: ArrayLike) -> NDArray[np.float64]:
         """The fitted curve at ``x``."""

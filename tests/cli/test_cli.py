@@ -10,7 +10,8 @@ import pytest
 
 from priorscope import papers
 from priorscope.cli import COMMANDS, command_line, main
-from priorscope.lab import Claim, Paper, Record, Store, Verdict, record_ledger, sweep
+from priorscope.lab import Claim, Paper, Record, Store, at_least, record_ledger, sweep
+from priorscope.statistics import Interval
 
 FIELDS = {
     "id",
@@ -34,8 +35,8 @@ def square(point):
     return {"square": point["x"] ** 2}
 
 
-def judge(table):
-    return Verdict("holds" if table["square"].max() >= 1 else "not shown", table["square"].mean(), 0.0, 4.0)
+def measure(table):
+    return Interval(table["square"].mean(), 0.0, table["square"].max())
 
 
 def chart(table):
@@ -49,7 +50,14 @@ def grid(scale):
 
 
 TOY = Paper(
-    "toy", "A toy", "nowhere", 1, grid, square, (Claim("X.1", "Sec. 1", "squares [grow] <b>", 1.0, 0.5, judge),), chart
+    "toy",
+    "A toy",
+    "nowhere",
+    1,
+    grid,
+    square,
+    (Claim("X.1", "Sec. 1", "squares [grow] <b>", measure=measure, expect=at_least(0)),),
+    chart,
 )
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from priorscope.lab import Claim, Interrupted, Paper, Store, Verdict, sweep
+from priorscope.lab import Claim, Interrupted, Paper, Store, at_least, sweep
+from priorscope.statistics import Interval
 
 
 def square(point):
@@ -67,7 +68,7 @@ def threads(point):
 
 
 def positive(table):
-    return Verdict("holds" if (table["square"] >= 0).all() else "fails", measured=float(table["square"].mean()))
+    return Interval(table["square"].mean(), table["square"].min(), table["square"].max())
 
 
 def grid(scale):
@@ -75,7 +76,13 @@ def grid(scale):
 
 
 SQUARES = Paper(
-    "squares", "Squares", "Euclid", 1, grid, square, (Claim("X.1", "I.47", "squares are positive", 1.0, 0.5, positive),)
+    "squares",
+    "Squares",
+    "Euclid",
+    1,
+    grid,
+    square,
+    (Claim("X.1", "I.47", "squares are positive", measure=positive, expect=at_least(0)),),
 )
 
 

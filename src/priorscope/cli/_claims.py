@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -119,5 +118,5 @@ def _beside(line: Any, recorded: Any) -> dict[str, Any]:
     row["disagrees"] = "not run" not in (row["local"], row["recorded"]) and row["local"] != row["recorded"]
     if line.verdict == "not run" and recorded is not None and recorded.verdict != "not run":
         measured = ("measured", "low", "high", "verdict", "scale", "note", "commit", "seconds", "seeds")
-        row |= {name: value for name, value in dataclasses.asdict(recorded).items() if name in measured}
+        row |= {name: value for name, value in recorded.as_json().items() if name in (*measured, "checks")}
     return row

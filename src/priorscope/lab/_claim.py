@@ -1,87 +1,140 @@
-"""A published claim, and what a finished table of runs says about it."""
+"""A published claim as data: what is measured from a table of runs, and what is expected of it."""
 
 from __future__ import annotations
 
-import math
+import hashlib
+import json
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import InitVar, dataclass
+from typing import TYPE_CHECKING
+
+from priorscope.lab._expect import Expectation
+from priorscope.statistics import Interval
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["VERDICTS", "Claim", "Verdict"]
+    from priorscope.lab._verdict import Verdict
 
-VERDICTS = ("holds", "holds with changes", "fails", "not shown", "not run")
-"""What can be said of a claim.
+__all__ = ["Check", "Claim", "Measure", "Measured", "NotMeasured"]
 
-``holds with changes``: true after a correction that the note names. ``not shown``: runs of this size cannot decide it
-(the measured value is given). ``not run``: no complete set of stored runs.
 
-Example:
-    >>> VERDICTS[0]
-    'holds'
-"""
+class NotMeasured(Exception):
+    """Raised by a measure that a table cannot feed: the check is then *not shown*, for the reason given.
+
+    Example:
+        >>> raise NotMeasured("fewer than three widths fit")
+        Traceback (most recent call last):
+        ...
+        priorscope.lab._claim.NotMeasured: fewer than three widths fit
+    """
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """The judgement of one claim, with the measured value and the ends of its interval.
+class Measured:
+    """A measured interval with a note: what the reader should know besides the number.
 
     Example:
-        >>> Verdict("holds", measured=-0.49, low=-0.53, high=-0.46).verdict
-        'holds'
-        >>> Verdict("true")
-        Traceback (most recent call last):
-        ...
-        ValueError: a verdict is one of 'holds', 'holds with changes', 'fails', 'not shown', 'not run'; got 'true'.
+        >>> from priorscope.statistics import exact
+        >>> Measured(exact(0.2), "largest of 12 networks").note
+        'largest of 12 networks'
     """
 
-    verdict: str
-    measured: float | str | None = None
-    low: float | None = None
-    high: float | None = None
+    interval: Interval
     note: str = ""
 
-    def __post_init__(self) -> None:
-        if self.verdict not in VERDICTS:
-            raise ValueError(f"a verdict is one of {', '.join(map(repr, VERDICTS))}; got {self.verdict!r}.")
-        for field in ("measured", "low", "high"):
-            object.__setattr__(self, field, _plain(getattr(self, field)))
+
+Measure = Callable[["pd.DataFrame"], Interval | Measured]
 
 
-def _plain(value: Any) -> float | str | None:
-    """A number as a Python float, text as it is, and nothing for what is not finite."""
-    if value is None or isinstance(value, str):
-        return value
-    number = float(value)
-    return number if math.isfinite(number) else None
+@dataclass(frozen=True)
+class Check:
+    """One number of a claim: its name, how it is measured from the table of runs, and what is expected of it.
+
+    ``measure(table)`` gives an :class:`~priorscope.statistics.Interval` (``exact(value)`` where nothing is sampled), or
+    a :class:`Measured`, or raises :class:`NotMeasured`. It never sees the expectation.
+
+    Example:
+        >>> from priorscope.lab import rising
+        >>> from priorscope.statistics import exact
+        >>> check = Check("slope", lambda table: exact(table["slope"].min()), rising())
+        >>> print(check.name, check.expect)
+        slope rising (above 0)
+    """
+
+    name: str
+    measure: Measure
+    expect: Expectation
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One statement of a paper that a table of runs can decide.
+    """One statement of a paper that a table of runs can decide: the words, and one or more checks.
 
-    ``judge`` receives the table (one row a run: the point's fields and the run's metrics) of one scale and gives a
-    :class:`Verdict`. The expected value is for the reader and for the judge; the runs never see it.
+    With a single check, give ``measure`` and ``expect`` in its place. ``changes`` says what was corrected in the
+    statement, where it holds only so. The verdict follows by one rule for all claims, see :func:`judge_claim`.
 
     Example:
-        >>> def judge(table):
-        ...     slope = table["slope"].mean()
-        ...     return Verdict("holds" if abs(slope + 0.5) < 0.1 else "fails", measured=slope)
-        >>> claim = Claim("X.1", "Sec. 2", "errors fall like one over the root of the width", -0.5, 0.1, judge)
         >>> import pandas as pd
-        >>> claim.judge(pd.DataFrame({"slope": [-0.48, -0.52]})).verdict
+        >>> from priorscope.lab import judge_claim, near
+        >>> from priorscope.statistics import Interval
+        >>> claim = Claim(
+        ...     id="X.1", source="Sec. 2", says="errors fall like one over the root of the width",
+        ...     measure=lambda table: Interval(table["slope"].mean(), table["slope"].min(), table["slope"].max()),
+        ...     expect=near(-0.5, within=0.1),
+        ... )
+        >>> judge_claim(claim, pd.DataFrame({"slope": [-0.48, -0.52]})).verdict
         'holds'
+        >>> judge_claim(claim, pd.DataFrame({"slope": [-0.3, -0.52]})).verdict
+        'not shown'
     """
 
     id: str
     source: str
     says: str
-    expected: float | str | None
-    tolerance: float | str | None
-    judge: Callable[[pd.DataFrame], Verdict]
+    expected: float | str | None = None
+    tolerance: float | str | None = None
+    judge: Callable[[pd.DataFrame], Verdict] | None = None
+    checks: tuple[Check, ...] = ()
+    changes: str = ""
+    measure: InitVar[Measure | None] = None
+    expect: InitVar[Expectation | None] = None
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, measure: Measure | None, expect: Expectation | None) -> None:
         if not self.id or any(c.isspace() for c in self.id):
             raise ValueError(f"a claim's id is a word such as 'S0.4'; got {self.id!r}.")
+        if self.judge is not None and not self.checks:
+            return
+        if (measure is None) != (expect is None) or (measure is None) == (not self.checks):
+            raise ValueError(f"claim {self.id} needs either checks, or one measure with what it is expected to be.")
+        if measure is not None and expect is not None:
+            object.__setattr__(self, "checks", (Check("value", measure, expect),))
+        names = [check.name for check in self.checks]
+        if len(set(names)) < len(names):
+            raise ValueError(f"the checks of claim {self.id} need different names; got {', '.join(names)}.")
+        object.__setattr__(self, "judge", self._judge)
+
+    def _judge(self, table: pd.DataFrame) -> Verdict:
+        """The verdict on a complete table of runs, by :func:`judge_claim`."""
+        from priorscope.lab._verdict import judge_claim
+
+        return judge_claim(self, table)
+
+    @property
+    def expects(self) -> str:
+        """What is expected of every check, in words."""
+        if len(self.checks) == 1:
+            return str(self.checks[0].expect)
+        return "; ".join(f"{check.name}: {check.expect}" for check in self.checks)
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the statement, its changes, and the names and expectations of its checks.
+
+        A verdict under another fingerprint was given on another claim.
+        """
+        checks = [
+            (c.name, c.expect.words, repr(c.expect.low), repr(c.expect.high), c.expect.strict) for c in self.checks
+        ]
+        told = (self.says, self.changes, checks, self.expected, self.tolerance)
+        return hashlib.sha256(json.dumps(told, ensure_ascii=False).encode()).hexdigest()[:16]

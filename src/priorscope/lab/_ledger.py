@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from priorscope.lab._claim import Claim, Verdict
+from priorscope.lab._claim import Claim
 from priorscope.lab._paper import Paper
 from priorscope.lab._point import finite_or_none
 from priorscope.lab._store import Store
+from priorscope.lab._verdict import CheckVerdict, Verdict, judge_claim
 
 __all__ = ["Record", "judge_paper", "ledger_path", "natural_order", "read_ledger", "record_ledger"]
 
@@ -49,6 +50,8 @@ class Record:
     seconds: float | None = None
     seeds: int | None = None
     version: int | None = None
+    fingerprint: str | None = None
+    checks: tuple[CheckVerdict, ...] = ()
 
     def outdated_by(self, other: Record) -> bool:
         """Whether this verdict is of another version of the paper, whose protocol has changed since, than ``other`` asks for.
@@ -81,8 +84,10 @@ def judge_paper(paper: Paper, store: Store | None, scale: str | None = None) -> 
     Without ``scale``: from the largest of ``paper`` and ``small`` that is complete.
 
     Example:
-        >>> claim = Claim("X.1", "Sec. 1", "squares are positive", None, None,
-        ...               lambda table: Verdict("holds" if (table["square"] >= 0).all() else "fails"))
+        >>> from priorscope.lab import at_least
+        >>> from priorscope.statistics import exact
+        >>> claim = Claim("X.1", "Sec. 1", "squares are positive", measure=lambda table: exact(table["square"].min()),
+        ...               expect=at_least(0))
         >>> paper = Paper("squares", "Squares", "Euclid", 1, lambda scale: [{"x": 3, "seed": 0}], lambda p: {}, (claim,))
         >>> store = Store(":memory:")
         >>> judge_paper(paper, store)[0].verdict
@@ -115,9 +120,9 @@ def _table(paper: Paper, store: Store, scale: str) -> Any:
 def _judge(paper: Paper, claim: Claim, table: Any, scale: str) -> Record:
     details = ["run_seconds", "run_code", "run_finished"]
     try:
-        verdict = claim.judge(table.drop(columns=details))
-    except Exception as error:  # one broken judge must not hide the other verdicts
-        verdict = Verdict("not run", note=f"the judge raised {type(error).__name__}: {error}")
+        verdict = judge_claim(claim, table.drop(columns=details))
+    except Exception as error:  # one broken measure must not hide the other verdicts
+        verdict = Verdict("not run", note=f"the measure raised {type(error).__name__}: {error}")
     codes = sorted(set(table["run_code"]))
     return dataclasses.replace(
         _record(paper, claim, verdict, scale),
@@ -133,12 +138,13 @@ def _record(paper: Paper, claim: Claim, verdict: Verdict, scale: str | None) -> 
         says=claim.says,
         source=claim.source,
         paper=paper.name,
-        expected=claim.expected,
+        expected=claim.expects if claim.checks else claim.expected,
         tolerance=claim.tolerance,
         scale=None if verdict.verdict == "not run" else scale,
         command=f"priorscope reproduce {paper.name} --scale {scale or 'small'}",
         version=paper.version,
-        **dataclasses.asdict(verdict),
+        fingerprint=claim.fingerprint,
+        **{field.name: getattr(verdict, field.name) for field in dataclasses.fields(verdict)},
     )
 
 
@@ -167,12 +173,16 @@ def read_ledger(path: str | os.PathLike[str] | None = None) -> dict[str, Record]
     fields = {field.name for field in dataclasses.fields(Record)}
     try:
         lines = json.loads(file.read_text(encoding="utf-8"))
-        records = [Record(**{k: v for k, v in line.items() if k in fields}) for line in lines]
+        records = [_from_json({k: v for k, v in line.items() if k in fields}) for line in lines]
     except (ValueError, TypeError, AttributeError) as error:
         raise ValueError(
             f"{file} is not a ledger of claims ({error}); write it anew with `priorscope claims --record`."
         ) from error
     return {record.id: record for record in records}
+
+
+def _from_json(line: dict[str, Any]) -> Record:
+    return Record(**{**line, "checks": tuple(CheckVerdict(**check) for check in line.get("checks") or ())})
 
 
 def record_ledger(records: Iterable[Record], path: str | os.PathLike[str] | None = None) -> Path:

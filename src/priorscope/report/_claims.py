@@ -48,6 +48,21 @@ def expected_text(row: Mapping[str, Any]) -> str:
     return text
 
 
+def checks_text(row: Mapping[str, Any]) -> list[str]:
+    """One line per check of a claim that has several: ``slope: 0.2 [0.1, 0.3], expected rising (above 0): holds``.
+
+    Example:
+        >>> slope = {"name": "slope", "expected": "rising (above 0)", "verdict": "holds", "measured": 0.2}
+        >>> loss = {"name": "loss", "expected": "at most 0.1", "verdict": "not shown"}
+        >>> checks_text({"checks": [slope, loss]})
+        ['slope: 0.2, expected rising (above 0): holds', 'loss: –, expected at most 0.1: not shown']
+    """
+    checks = row.get("checks") or ()
+    if len(checks) < 2:
+        return []
+    return [f"{c['name']}: {measured_text(c) or '–'}, expected {c['expected']}: {c['verdict']}" for c in checks]
+
+
 def _coloured(row: Mapping[str, Any]) -> str:
     verdict = str(row["verdict"])
     differs = " [red]≠[/]" if row.get("disagrees") else ""
@@ -120,8 +135,7 @@ def claims_long(rows: Sequence[Mapping[str, Any]]) -> Any:
         facts = {
             "claim": row["says"],
             "source": row.get("source"),
-            "expected": expected_text(row),
-            "measured": measured_text(row),
+            **_numbers(row),
             "note": row.get("note"),
             "scale": row.get("scale"),
             "recorded": row.get("recorded") if row.get("disagrees") else None,
@@ -131,10 +145,17 @@ def claims_long(rows: Sequence[Mapping[str, Any]]) -> Any:
         grid.add_column(style="dim", no_wrap=True)
         grid.add_column(overflow="fold")
         for name, value in facts.items():
-            if value:
-                grid.add_row(name, plain(" ".join(str(value).split())))
+            for i, line in enumerate(value if isinstance(value, list) else [value] if value else []):
+                grid.add_row(name if i == 0 else "", plain(" ".join(str(line).split())))
         parts += [f"[bold]{plain(str(row['id']))}[/] {_coloured(row)}", Padding(grid, (0, 0, 1, 2))]
     return Group(*parts)
+
+
+def _numbers(row: Mapping[str, Any]) -> dict[str, Any]:
+    """What was expected and measured: of the one check, or of each."""
+    if lines := checks_text(row):
+        return {"checks": lines}
+    return {"expected": expected_text(row), "measured": measured_text(row)}
 
 
 def claims_summary(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -161,14 +182,11 @@ def claims_list(rows: Sequence[Mapping[str, Any]]) -> str:
     parts = []
     for row in rows:
         verdict = str(row["verdict"])
-        facts = {
-            "measured": measured_text(row),
-            "expected": expected_text(row),
-            "note": row.get("note"),
-            "again": row.get("command"),
-        }
+        facts = {**_numbers(row), "note": row.get("note"), "again": row.get("command")}
         told = "".join(
-            f"<div><i>{name}</i> {escape(' '.join(str(value).split()))}</div>" for name, value in facts.items() if value
+            f"<div><i>{name}</i> {escape(' '.join(str(line).split()))}</div>"
+            for name, value in facts.items()
+            for line in (value if isinstance(value, list) else [value] if value else [])
         )
         parts.append(
             f'<dt id="{escape(str(row["id"]))}">{escape(str(row["id"]))} <span class="{verdict.split()[0]}">{escape(verdict)}'

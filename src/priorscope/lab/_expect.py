@@ -1,0 +1,146 @@
+"""What a claim expects of a measured value: a set of numbers, and the words for it."""
+
+from __future__ import annotations
+
+import math
+import sys
+from dataclasses import dataclass
+
+__all__ = ["Expectation", "above", "at_least", "at_most", "below", "between", "falling", "near", "rising"]
+
+_ULPS = 8  # a value this many units in the last place from a bound lies on the bound
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """The numbers from ``low`` to ``high`` that a claim allows; made by :func:`near`, :func:`between`, :func:`below` ....
+
+    With ``strict`` the bounds themselves are not allowed. Bounds and measured values carry rounding errors: what differs from a
+    bound by at most eight units in the last place of the larger number involved (``scale``: of those the bounds were
+    computed from) lies on the bound. So 0.1 + 0.2 is at most 0.3, and is not above 0.3.
+
+    Example:
+        >>> expect = between(0.65, 0.9)
+        >>> expect.contains(0.7, 0.8), expect.excludes(0.7, 0.8)
+        (True, False)
+        >>> expect.contains(0.6, 0.8), expect.excludes(0.6, 0.8)
+        (False, False)
+        >>> str(expect)
+        'between 0.65 and 0.9'
+    """
+
+    low: float
+    high: float
+    words: str
+    strict: bool = False
+    scale: float = 0.0
+
+    def __post_init__(self) -> None:
+        if math.isnan(self.low) or math.isnan(self.high) or self.low > self.high:
+            raise ValueError(f"an expectation needs low ≤ high; got {self.low} and {self.high}.")
+
+    def __str__(self) -> str:
+        return self.words
+
+    def contains(self, low: float, high: float) -> bool:
+        """Whether all of the interval from ``low`` to ``high`` is expected."""
+        above, below = self._side(low, self.low), self._side(high, self.high)
+        return above > 0 and below < 0 if self.strict else above >= 0 and below <= 0
+
+    def excludes(self, low: float, high: float) -> bool:
+        """Whether nothing in the interval from ``low`` to ``high`` is expected."""
+        above, below = self._side(low, self.high), self._side(high, self.low)
+        return above >= 0 or below <= 0 if self.strict else above > 0 or below < 0
+
+    def _side(self, x: float, bound: float) -> int:
+        """1 when ``x`` lies above the bound, -1 below, 0 on it (up to rounding)."""
+        if math.isinf(bound):
+            return -1 if bound > 0 else 1
+        rounding = _ULPS * sys.float_info.epsilon * max(abs(x), abs(bound), self.scale)
+        return 0 if abs(x - bound) <= rounding else 1 if x > bound else -1
+
+
+def near(value: float, *, within: float) -> Expectation:
+    """At most ``within`` away from ``value``.
+
+    Example:
+        >>> print(near(-0.5, within=0.1))
+        -0.5 ± 0.1
+        >>> near(-0.5, within=0.1).contains(-0.6, -0.4)
+        True
+    """
+    if not within >= 0:
+        raise ValueError(f"near(value, within=) needs a distance of 0 or more; got {within}.")
+    scale = max(abs(value), abs(within))
+    return Expectation(value - within, value + within, f"{value:g} ± {within:g}", scale=scale)
+
+
+def between(low: float, high: float) -> Expectation:
+    """From ``low`` to ``high``, both included.
+
+    Example:
+        >>> print(between(0.65, 0.9))
+        between 0.65 and 0.9
+    """
+    return Expectation(low, high, f"between {low:g} and {high:g}")
+
+
+def below(x: float) -> Expectation:
+    """Less than ``x``; ``x`` itself is not.
+
+    Example:
+        >>> print(below(0.1)), below(0.1).contains(0.1, 0.1)
+        below 0.1
+        (None, False)
+    """
+    return Expectation(-math.inf, x, f"below {x:g}", strict=True)
+
+
+def above(x: float) -> Expectation:
+    """More than ``x``; ``x`` itself is not.
+
+    Example:
+        >>> print(above(2))
+        above 2
+    """
+    return Expectation(x, math.inf, f"above {x:g}", strict=True)
+
+
+def at_most(x: float) -> Expectation:
+    """``x`` or less.
+
+    Example:
+        >>> at_most(0.3).contains(0.1 + 0.2, 0.1 + 0.2)  # 0.30000000000000004
+        True
+    """
+    return Expectation(-math.inf, x, f"at most {x:g}")
+
+
+def at_least(x: float) -> Expectation:
+    """``x`` or more.
+
+    Example:
+        >>> at_least(0.5).excludes(0.2, 0.4)
+        True
+    """
+    return Expectation(x, math.inf, f"at least {x:g}")
+
+
+def rising() -> Expectation:
+    """A slope or difference above 0.
+
+    Example:
+        >>> print(rising())
+        rising (above 0)
+    """
+    return Expectation(0.0, math.inf, "rising (above 0)", strict=True)
+
+
+def falling() -> Expectation:
+    """A slope or difference below 0.
+
+    Example:
+        >>> falling().contains(-2.0, -0.1)
+        True
+    """
+    return Expectation(-math.inf, 0.0, "falling (below 0)", strict=True)

@@ -1,0 +1,151 @@
+"""The one rule that turns what was measured and what was expected into a verdict."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from priorscope.lab._claim import Check, Claim, Measured, NotMeasured
+from priorscope.lab._expect import Expectation
+from priorscope.statistics import Interval
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["VERDICTS", "CheckVerdict", "Verdict", "judge_claim", "judge_interval"]
+
+VERDICTS = ("holds", "holds with changes", "fails", "not shown", "not run")
+"""What can be said of a claim.
+
+``holds with changes``: true after a correction that the claim names. ``not shown``: runs of this size cannot decide it
+(the measured value is given). ``not run``: no complete set of stored runs, or none judged under the words of today.
+
+Example:
+    >>> VERDICTS[0]
+    'holds'
+"""
+
+
+@dataclass(frozen=True)
+class CheckVerdict:
+    """What was expected of one check, what was measured, and whether the two agree.
+
+    Example:
+        >>> CheckVerdict("slope", "rising (above 0)", "holds", 0.2, 0.1, 0.3).verdict
+        'holds'
+    """
+
+    name: str
+    expected: str
+    verdict: str
+    measured: float | None = None
+    low: float | None = None
+    high: float | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The judgement of one claim, with the measured value and interval of its first check, and every check by itself.
+
+    Example:
+        >>> Verdict("holds", measured=-0.49, low=-0.53, high=-0.46).verdict
+        'holds'
+        >>> Verdict("true")
+        Traceback (most recent call last):
+        ...
+        ValueError: a verdict is one of 'holds', 'holds with changes', 'fails', 'not shown', 'not run'; got 'true'.
+    """
+
+    verdict: str
+    measured: float | str | None = None
+    low: float | None = None
+    high: float | None = None
+    note: str = ""
+    checks: tuple[CheckVerdict, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.verdict not in VERDICTS:
+            raise ValueError(f"a verdict is one of {', '.join(map(repr, VERDICTS))}; got {self.verdict!r}.")
+        for field in ("measured", "low", "high"):
+            object.__setattr__(self, field, _plain(getattr(self, field)))
+
+
+def _plain(value: Any) -> float | str | None:
+    """A number as a Python float, text as it is, and nothing for what is not finite."""
+    if value is None or isinstance(value, str):
+        return value
+    number = float(value)
+    return number if math.isfinite(number) else None
+
+
+def judge_interval(interval: Interval, expect: Expectation) -> str:
+    """The rule: wholly inside what is expected, it holds; wholly outside, it fails; otherwise it is not shown.
+
+    Example:
+        >>> from priorscope.lab import at_least
+        >>> [judge_interval(Interval(x, x - 1, x + 1), at_least(5)) for x in (7, 5, 3)]
+        ['holds', 'not shown', 'fails']
+    """
+    if not interval.low <= interval.high:
+        raise ValueError(f"an interval needs low ≤ high; got {interval.low} and {interval.high}.")
+    if expect.contains(interval.low, interval.high):
+        return "holds"
+    return "fails" if expect.excludes(interval.low, interval.high) else "not shown"
+
+
+def judge_claim(claim: Claim, table: pd.DataFrame) -> Verdict:
+    """The verdict of a claim on a complete table of runs (one row per run: the point's fields and the metrics).
+
+    Fails when any check fails; holds (``with changes`` when the claim names some) when all hold; else it is not shown. What
+    a measure raises, other than :class:`NotMeasured`, is raised here too.
+
+    Example:
+        >>> import pandas as pd
+        >>> from priorscope.lab import at_most, rising
+        >>> from priorscope.statistics import exact
+        >>> checks = (Check("gain", lambda t: exact(t.gain.min()), rising()),
+        ...           Check("loss", lambda t: exact(t.loss.max()), at_most(0.1)))
+        >>> claim = Claim("X.1", "Sec. 2", "it gains and loses little", checks=checks)
+        >>> verdict = judge_claim(claim, pd.DataFrame({"gain": [0.5, 0.7], "loss": [0.0, 0.2]}))
+        >>> verdict.verdict, verdict.measured, [check.verdict for check in verdict.checks]
+        ('fails', 0.5, ['holds', 'fails'])
+    """
+    if not claim.checks:
+        assert claim.judge is not None
+        return claim.judge(table)
+    checks = tuple(_judge_check(check, table) for check in claim.checks)
+    found = {check.verdict for check in checks}
+    if "fails" in found:
+        verdict = "fails"
+    elif found == {"holds"}:
+        verdict = "holds with changes" if claim.changes else "holds"
+    else:
+        verdict = "not shown"
+    notes = [f"{check.name}: {check.note}" if len(checks) > 1 else check.note for check in checks if check.note]
+    if claim.changes and verdict.startswith("holds"):
+        notes.insert(0, f"changed: {claim.changes}")
+    first = checks[0]
+    return Verdict(verdict, first.measured, first.low, first.high, "; ".join(notes), checks)
+
+
+def _judge_check(check: Check, table: pd.DataFrame) -> CheckVerdict:
+    expected = str(check.expect)
+    try:
+        measured = check.measure(table)
+    except NotMeasured as reason:
+        return CheckVerdict(check.name, expected, "not shown", note=str(reason))
+    interval, note = (measured.interval, measured.note) if isinstance(measured, Measured) else (measured, "")
+    if not isinstance(interval, Interval):
+        raise TypeError(
+            f"the measure of {check.name!r} must give an Interval (exact(x) where nothing is sampled) or a Measured; "
+            f"got {type(interval).__name__}."
+        )
+    value, low, high = float(interval.value), float(interval.low), float(interval.high)
+    if not all(math.isfinite(x) for x in (value, low, high)):
+        kept = [x if math.isfinite(x) else None for x in (value, low, high)]
+        why = f"not finite: {value:g} [{low:g}, {high:g}]" + (f"; {note}" if note else "")
+        return CheckVerdict(check.name, expected, "not shown", kept[0], kept[1], kept[2], why)
+    verdict = judge_interval(Interval(value, low, high), check.expect)
+    return CheckVerdict(check.name, expected, verdict, value, low, high, note)

@@ -1,0 +1,187 @@
+"""Claims as data, and the one rule: hand-made intervals on both sides of every bound."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from priorscope.lab import (
+    Check,
+    Claim,
+    Measured,
+    NotMeasured,
+    above,
+    at_least,
+    at_most,
+    below,
+    between,
+    falling,
+    judge_claim,
+    judge_interval,
+    near,
+    rising,
+)
+from priorscope.statistics import Interval, exact, fit_power_law
+
+TABLE = pd.DataFrame({"x": [1.0, 2.0], "seed": [0, 1]})
+
+
+def claim(*checks, **rest):
+    return Claim("X.1", "Sec. 1", "it is so", checks=checks, **rest)
+
+
+def fixed(name, interval, expect):
+    return Check(name, lambda table: interval, expect)
+
+
+@pytest.mark.parametrize(
+    ("expect", "words", "inside", "across", "outside"),
+    [
+        (near(-0.5, within=0.1), "-0.5 ± 0.1", (-0.58, -0.41), (-0.62, -0.45), (-0.8, -0.61)),
+        (between(2, 3), "between 2 and 3", (2.0, 3.0), (1.9, 2.5), (3.1, 4.0)),
+        (below(1), "below 1", (0.2, 0.9), (0.2, 1.0), (1.0, 1.2)),
+        (above(1), "above 1", (1.1, 1.2), (1.0, 1.2), (0.2, 1.0)),
+        (at_most(1), "at most 1", (0.2, 1.0), (1.0, 1.2), (1.1, 1.2)),
+        (at_least(1), "at least 1", (1.0, 1.2), (0.2, 1.0), (0.2, 0.9)),
+        (rising(), "rising (above 0)", (1e-300, 1.0), (0.0, 1.0), (-1.0, 0.0)),
+        (falling(), "falling (below 0)", (-1.0, -1e-300), (-1.0, 0.0), (0.0, 1.0)),
+    ],
+)
+def test_inside_holds_outside_fails_across_is_not_shown(expect, words, inside, across, outside):
+    assert str(expect) == words
+    for ends, verdict in ((inside, "holds"), (across, "not shown"), (outside, "fails")):
+        assert judge_interval(Interval(sum(ends) / 2, *ends), expect) == verdict
+    around = Interval(0.0, -1e9, 1e9)
+    assert judge_interval(around, expect) == "not shown"
+
+
+def test_the_point_alone_never_decides():
+    assert judge_interval(Interval(-0.5, -0.7, -0.3), near(-0.5, within=0.1)) == "not shown"
+    assert judge_interval(Interval(5.0, -0.1, 10.0), rising()) == "not shown"
+
+
+def steps(x: float, n: int) -> float:
+    """The float n units in the last place above x (below for negative n)."""
+    for _ in range(abs(n)):
+        x = math.nextafter(x, math.copysign(math.inf, n))
+    return x
+
+
+def test_a_value_within_rounding_of_a_bound_lies_on_it_and_no_further():
+    # 0.5 is a power of two: above it the spacing is eps / 2, so that 8 eps * 0.5 are 8 steps up
+    assert judge_interval(exact(steps(0.5, 8)), at_most(0.5)) == "holds"
+    assert judge_interval(exact(steps(0.5, 9)), at_most(0.5)) == "fails"
+    assert judge_interval(exact(steps(0.5, 8)), above(0.5)) == "fails"
+    assert judge_interval(exact(steps(0.5, 9)), above(0.5)) == "holds"
+    assert judge_interval(exact(steps(0.5, -16)), at_least(0.5)) == "holds"  # below it the spacing is half as large
+    assert judge_interval(exact(steps(0.5, -17)), at_least(0.5)) == "fails"
+    assert judge_interval(exact(steps(0.5, -16)), below(0.5)) == "fails"
+    assert judge_interval(exact(steps(0.5, -17)), below(0.5)) == "holds"
+
+
+def test_means_of_correlations_on_the_bound_are_not_lost_to_rounding():
+    """Four rank correlations whose mean is a half add up to a half less 6e-17."""
+    rounded = -np.mean([1.0, 0.4, 0.4, 0.2])
+    assert rounded != -0.5
+    assert abs(rounded + 0.5) < 1e-15
+    assert judge_interval(exact(rounded), at_most(-0.5)) == "holds"
+    assert judge_interval(exact(-rounded), at_most(-0.5)) == "fails"
+    assert judge_interval(exact(rounded + 1e-9), at_most(-0.5)) == "fails"  # and this is no rounding
+
+
+def test_bounds_that_were_computed_carry_rounding_too():
+    expect = near(0.3, within=0.3)  # the lower bound is 0, from numbers of size 0.3
+    assert judge_interval(exact(-5e-17), expect) == "holds"
+    assert judge_interval(exact(-1e-12), expect) == "fails"
+    assert judge_interval(exact(-5e-17), at_least(0)) == "fails"  # a bound given as 0 is 0
+
+
+def test_any_failure_fails_all_must_hold_and_changes_are_told():
+    good, bad, open_ = (
+        fixed(n, i, at_most(1)) for n, i in (("a", exact(0)), ("b", exact(2)), ("c", Interval(1, 0, 2)))
+    )
+    assert judge_claim(claim(good), TABLE).verdict == "holds"
+    assert judge_claim(claim(good, open_), TABLE).verdict == "not shown"
+    assert judge_claim(claim(good, open_, bad), TABLE).verdict == "fails"
+    changed = claim(good, changes="for odd degrees only")
+    verdict = judge_claim(changed, TABLE)
+    assert (verdict.verdict, verdict.note) == ("holds with changes", "changed: for odd degrees only")
+    assert judge_claim(dataclasses.replace(changed, checks=(bad,)), TABLE).verdict == "fails"
+    three = judge_claim(claim(open_, good, bad), TABLE)
+    assert (three.measured, three.low, three.high) == (1.0, 0.0, 2.0)  # those of the first
+    assert [(c.name, c.verdict, c.expected) for c in three.checks] == [
+        ("c", "not shown", "at most 1"),
+        ("a", "holds", "at most 1"),
+        ("b", "fails", "at most 1"),
+    ]
+
+
+def test_what_cannot_be_measured_is_not_shown_with_its_reason():
+    def few(table):
+        raise NotMeasured("fewer than three widths fit")
+
+    verdict = judge_claim(claim(Check("slope", few, rising())), TABLE)
+    assert (verdict.verdict, verdict.note, verdict.measured) == ("not shown", "fewer than three widths fit", None)
+    also = judge_claim(claim(Check("slope", few, rising()), fixed("b", exact(2), at_most(1))), TABLE)
+    assert (also.verdict, also.note) == ("fails", "slope: fewer than three widths fit")
+
+
+@pytest.mark.parametrize("ends", [(math.nan,) * 3, (1.0, -math.inf, 2.0), (1.0, 0.5, math.inf), (1.0, math.nan, 2.0)])
+def test_what_is_not_finite_is_not_shown(ends):
+    verdict = judge_claim(claim(fixed("a", Interval(*ends), at_most(5))), TABLE)
+    assert verdict.verdict == "not shown"
+    assert verdict.note.startswith("not finite: ")
+
+
+def test_notes_travel_and_wrong_returns_are_refused():
+    noted = claim(fixed("a", Measured(exact(1), "largest of 2"), at_most(1)))
+    assert judge_claim(noted, TABLE).note == "largest of 2"
+    assert noted.judge(TABLE) == judge_claim(noted, TABLE)
+    with pytest.raises(TypeError, match="must give an Interval"):
+        judge_claim(claim(fixed("a", 1.0, at_most(1))), TABLE)
+    with pytest.raises(ValueError, match="low ≤ high"):
+        judge_claim(claim(fixed("a", Interval(1, 2, 0), at_most(1))), TABLE)
+
+
+def test_a_claim_is_checked_when_it_is_made():
+    one = {"measure": lambda table: exact(1), "expect": at_most(1)}
+    assert Claim("X.1", "s", "says", **one).expects == "at most 1"
+    a = fixed("a", exact(0), at_most(1))
+    for wrong in ({}, {"measure": one["measure"]}, {"expect": one["expect"]}, {**one, "checks": (a,)}):
+        with pytest.raises(ValueError, match="needs either checks, or one measure"):
+            Claim("X.1", "s", "says", **wrong)
+    with pytest.raises(ValueError, match="need different names; got a, a"):
+        claim(a, a)
+    with pytest.raises(ValueError, match="a claim's id is a word"):
+        Claim("S 1", "s", "says", **one)
+    with pytest.raises(ValueError, match="low ≤ high"):
+        between(2, 1)
+    with pytest.raises(ValueError, match="distance of 0 or more"):
+        near(1, within=-0.1)
+
+
+def test_the_fingerprint_is_of_words_and_expectations():
+    a, b = fixed("a", exact(0), at_most(1)), fixed("b", exact(0), near(1, within=0.5))
+    base = claim(a, b)
+    assert base.expects == "a: at most 1; b: 1 ± 0.5"
+    assert base.fingerprint == claim(fixed("a", exact(7), at_most(1)), b).fingerprint  # what is measured is not in it
+    assert base.fingerprint == dataclasses.replace(base, source="Sec. 2").fingerprint
+    others = [
+        dataclasses.replace(base, says="it is not so"),
+        dataclasses.replace(base, changes="at large widths"),
+        claim(a),
+        claim(b, a),
+        claim(dataclasses.replace(a, name="c"), b),
+        claim(dataclasses.replace(a, expect=at_most(1.000000001)), b),  # the same words at six digits
+        claim(dataclasses.replace(a, expect=below(1)), b),
+    ]
+    assert len({c.fingerprint for c in (base, *others)}) == 1 + len(others)
+
+
+def test_a_power_law_gives_its_interval():
+    fit = fit_power_law([1, 2, 4], [[8.0, 4.1, 2.0], [8.0, 3.9, 2.1]])
+    assert fit.interval == Interval(fit.exponent, fit.low, fit.high)
