@@ -1,4 +1,4 @@
-"""Writes tests/models/neural_tangents.json: kernels that neural-tangents 0.6.5 gives, for the tests to compare with.
+"""Writes tests/models/kernels/neural_tangents.json: kernels that neural-tangents 0.6.5 gives, for the tests to compare with.
 
 Run with the Python of an environment that has neural-tangents (jax 0.4.25). Inputs are drawn by
 ``numpy.random.default_rng(seed).standard_normal``, images as (n, h, w, c) there and (n, c, h, w) here.
@@ -22,7 +22,7 @@ jax.config.update("jax_enable_x64", True)
 import neural_tangents  # noqa: E402
 from neural_tangents import stax  # noqa: E402
 
-TARGET = Path(__file__).parent.parent / "tests" / "models" / "neural_tangents.json"
+TARGET = Path(__file__).parent.parent / "tests" / "models" / "kernels" / "neural_tangents.json"
 SHAPES = {"vector": (5,), "sequence": (6, 2), "image": (6, 5, 3), "even": (6, 6, 2)}
 
 

@@ -22,8 +22,8 @@ from _results import row, write
 from torch.nn.utils import parameters_to_vector
 
 from priorscope.inference import GradientFlow, QuadraticHinge
-from priorscope.papers._lazy_feature_runs import split
-from priorscope.papers._lazy_networks import DenseStack, phi
+from priorscope.papers.lazy_feature._networks import DenseStack, phi
+from priorscope.papers.lazy_feature._runs import split
 from priorscope.probes import hessian_operators, hessian_split, plain_network, random_patterns
 
 

@@ -29,10 +29,11 @@ ALLOWED = {
     "report": {"lab"},
     "profiles": {*SPINE, "report"},
     "papers": {*SPINE, "lab", "report", "profiles"},
+    "validation": {*SPINE, "lab", "report", "profiles", "papers"},
     "serve": {"lab", "papers", "report"},
     "sklearn": SPINE,
     "testing": SPINE,
-    "cli": {*SPINE, "lab", "papers", "report", "profiles", "serve", "sklearn", "testing"},
+    "cli": {*SPINE, "lab", "papers", "validation", "report", "profiles", "serve", "sklearn", "testing"},
 }
 
 

@@ -11,8 +11,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .inference import Schedule, Spectral
-from .models import fcn
+from priorscope.inference import Schedule, Spectral
+from priorscope.models import fcn
 
 __all__ = ["NTKClassifier", "NTKRegressor"]
 

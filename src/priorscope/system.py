@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from .inference import Fitted, Trajectory
+from priorscope.inference import Fitted, Trajectory
 
 __all__ = ["System", "Outcome"]
 

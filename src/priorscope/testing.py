@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .probes._symmetry._assert import assert_invariant
+from priorscope.probes.symmetries._assert import assert_invariant
 
 __all__ = ["assert_equivariant", "assert_invariant", "dense_flow", "dense_kernel_regression", "dense_ntk"]
 

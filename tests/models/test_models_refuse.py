@@ -23,7 +23,7 @@ from priorscope.models import (
     gap,
     vec,
 )
-from priorscope.models._reference import reference_kernel
+from priorscope.models.kernels._reference import reference_kernel
 
 X = torch.ones(2, 3, 4, 4)
 R = Activation("relu")

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from ._data_argument import named_data
+from priorscope.cli._data_argument import named_data
 
 __all__ = ["kernel"]
 

@@ -1,20 +1,20 @@
 """D, the data of a learning system: data sets, readers, fetchers, synthetic inputs, group actions on inputs."""
 
-from . import groups
-from ._arrays import from_arrays, from_torch
-from ._cifar2 import cifar2
-from ._cifar_binary import read_cifar_binary
-from ._dataset import Dataset, Split
-from ._digits import digits
-from ._directions import circles, directional, linear_plus_circle
-from ._fetch import FetchError, cache_folder
-from ._idx import read_idx
-from ._labels import encode_labels
-from ._load import load
-from ._local_features import local_features
-from ._published import cifar10, fashion_mnist, get, mnist
-from ._random_labels import flip_spectrum, random_labels
-from ._synthetic import cube, from_function, gaussian, hypercube, product_of_spheres, sphere
+from priorscope.data import groups
+from priorscope.data._arrays import from_arrays, from_torch
+from priorscope.data._dataset import Dataset, Split
+from priorscope.data._labels import encode_labels
+from priorscope.data.formats._cifar_binary import read_cifar_binary
+from priorscope.data.formats._idx import read_idx
+from priorscope.data.formats._load import load
+from priorscope.data.published._cifar2 import cifar2
+from priorscope.data.published._digits import digits
+from priorscope.data.published._fetch import FetchError, cache_folder
+from priorscope.data.published._published import cifar10, fashion_mnist, get, mnist
+from priorscope.data.synthetic._directions import circles, directional, linear_plus_circle
+from priorscope.data.synthetic._inputs import cube, from_function, gaussian, hypercube, product_of_spheres, sphere
+from priorscope.data.synthetic._local_features import local_features
+from priorscope.data.synthetic._random_labels import flip_spectrum, random_labels
 
 __all__ = [
     "Dataset",

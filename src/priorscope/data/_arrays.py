@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ._checks import check_classes, check_enough, check_finite, check_rows, check_varied
-from ._dataset import Dataset, Split
-from ._labels import encode_labels
+from priorscope.data._checks import check_classes, check_enough, check_finite, check_rows, check_varied
+from priorscope.data._dataset import Dataset, Split
+from priorscope.data._labels import encode_labels
 
 __all__ = ["from_arrays", "from_torch"]
 

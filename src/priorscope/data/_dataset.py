@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import Tensor
 
-from ._checks import check_enough, check_finite, check_rows, check_varied
+from priorscope.data._checks import check_enough, check_finite, check_rows, check_varied
 
 __all__ = ["Dataset", "Split"]
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from ._check import check_data
-from ._fitted import Fitted, Trajectory, log_times
-from ._gaussian_process import FittedProcess, GaussianProcess
-from ._gradient_descent import GradientDescent
-from ._gradient_flow import GradientFlow
-from ._infinite_ensemble import FittedEnsemble, InfiniteEnsemble
-from ._kernel_regression import FittedKernel, KernelRegression
-from ._loss import Hinge, Logistic, Loss, QuadraticHinge, SoftHinge, Squared, as_loss
-from ._members import Members
-from ._spectral import NumericalRepair, Schedule, Spectral
-from ._stop import AllFitted, LossBelow, StopRule, as_stop
-from ._trained import FittedNetworks
+from priorscope.inference._check import check_data
+from priorscope.inference._fitted import Fitted, Trajectory, log_times
+from priorscope.inference.kernels._gaussian_process import FittedProcess, GaussianProcess
+from priorscope.inference.kernels._infinite_ensemble import FittedEnsemble, InfiniteEnsemble
+from priorscope.inference.kernels._kernel_regression import FittedKernel, KernelRegression
+from priorscope.inference.kernels._spectral import NumericalRepair, Schedule, Spectral
+from priorscope.inference.networks._gradient_descent import GradientDescent
+from priorscope.inference.networks._gradient_flow import GradientFlow
+from priorscope.inference.networks._loss import Hinge, Logistic, Loss, QuadraticHinge, SoftHinge, Squared, as_loss
+from priorscope.inference.networks._members import Members
+from priorscope.inference.networks._stop import AllFitted, LossBelow, StopRule, as_stop
+from priorscope.inference.networks._trained import FittedNetworks
 
 __all__ = [
     # kernels

@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
-from ._activation import Activation
-from ._antisymmetric import Antisymmetric
-from ._architecture import Architecture
-from ._attention import Attention
-from ._build import Build
-from ._concatenate import Concatenate
-from ._conv import Conv
-from ._covariance import Covariance
-from ._dense import Dense
-from ._dropout import Dropout
-from ._ensemble import Ensemble
-from ._flatten import Flatten
-from ._from_module import from_module
-from ._global_pool import GlobalAvgPool, GlobalSumPool
-from ._identity import Identity
-from ._inclusion import gap_to_vec, lcn_to_vec, vec_to_lcn
-from ._kernel import Kernel
-from ._layer import Layer
-from ._layer_norm import LayerNorm
-from ._locally_connected import LocallyConnected
-from ._named import fcn, gap, lap, lcn, vec
-from ._need import Need
-from ._parallel_sum import ParallelSum, Residual
-from ._product import Product
-from ._sequential import Sequential
-from ._window_pool import AvgPool, SumPool
-from .nonlinearities import (
+from priorscope.models.architectures._architecture import Architecture
+from priorscope.models.architectures._from_module import from_module
+from priorscope.models.architectures._inclusion import gap_to_vec, lcn_to_vec, vec_to_lcn
+from priorscope.models.architectures._named import fcn, gap, lap, lcn, vec
+from priorscope.models.architectures.zoo import FiniteModel, lenet, mixer, resnet18, vgg11, vit
+from priorscope.models.kernels._covariance import Covariance
+from priorscope.models.kernels._kernel import Kernel
+from priorscope.models.kernels._need import Need
+from priorscope.models.layers._activation import Activation
+from priorscope.models.layers._attention import Attention
+from priorscope.models.layers._concatenate import Concatenate
+from priorscope.models.layers._conv import Conv
+from priorscope.models.layers._dense import Dense
+from priorscope.models.layers._dropout import Dropout
+from priorscope.models.layers._flatten import Flatten
+from priorscope.models.layers._global_pool import GlobalAvgPool, GlobalSumPool
+from priorscope.models.layers._identity import Identity
+from priorscope.models.layers._layer import Layer
+from priorscope.models.layers._layer_norm import LayerNorm
+from priorscope.models.layers._locally_connected import LocallyConnected
+from priorscope.models.layers._parallel_sum import ParallelSum, Residual
+from priorscope.models.layers._product import Product
+from priorscope.models.layers._sequential import Sequential
+from priorscope.models.layers._window_pool import AvgPool, SumPool
+from priorscope.models.networks._antisymmetric import Antisymmetric
+from priorscope.models.networks._build import Build
+from priorscope.models.networks._ensemble import Ensemble
+from priorscope.models.nonlinearities import (
     GELU,
     RBF,
     ABReLU,
@@ -49,7 +50,6 @@ from .nonlinearities import (
     Sine,
     nonlinearity,
 )
-from .zoo import FiniteModel, lenet, mixer, resnet18, vgg11, vit
 
 __all__ = [
     # architectures

@@ -1,13 +1,8 @@
 """Measurements: a system or a network in, a result with a table and a chart out."""
 
-from ._blind_spots import BlindSpots, blind_spots
-from ._boundary_distance import BoundaryDistance, boundary_distance, boundary_shift
-from ._compression import Compression, compression
-from ._eigenfunctions import Modes, circle_modes, hypercube_modes, product_modes, sphere_modes
-from ._empirical_ntk import empirical_ntk
-from ._ensemble_fluctuations import ExcessError, Fluctuations, excess_error, fluctuations
-from ._forecast import Forecast, SamplesNeeded, forecast
-from ._geometry import (
+from priorscope.probes.curves._learning_curve import LearningCurve, learning_curve
+from priorscope.probes.curves.forecast import Forecast, SamplesNeeded, forecast
+from priorscope.probes.geometry import (
     AverageGeometry,
     average_geometry,
     linear_conv_geometry,
@@ -15,13 +10,11 @@ from ._geometry import (
     relu_geometry,
     second_moment,
 )
-from ._geometry_evolution import GeometryEvolution, geometry_evolution
-from ._geometry_trajectory import GeometryTrajectory, geometry_trajectory
-from ._invariance_table import InvarianceTable, invariance_table
-from ._jamming_load import JammingLoad, jamming_load
-from ._jamming_point import JammingPoint, jamming_point
-from ._kernel_fluctuations import KernelFluctuations, kernel_fluctuations
-from ._landscape import (
+from priorscope.probes.geometry._evolution import GeometryEvolution, geometry_evolution
+from priorscope.probes.geometry._remove_features import FeatureRemoval, remove_features
+from priorscope.probes.geometry._sample_scores import SampleScores, prune, sample_scores
+from priorscope.probes.geometry._trajectory import GeometryTrajectory, geometry_trajectory
+from priorscope.probes.landscapes import (
     HessianOperators,
     HessianSplit,
     Landscape,
@@ -36,11 +29,10 @@ from ._landscape import (
     random_patterns,
     small_argument_exponent,
 )
-from ._learnability import Learnability, effective_regularisation, learnability
-from ._learning_curve import LearningCurve, learning_curve
-from ._ntk_operator import NTKOperator, ntk_operator
-from ._nystrom import Nystrom, nystrom
-from ._regime import (
+from priorscope.probes.landscapes._jamming_load import JammingLoad, jamming_load
+from priorscope.probes.landscapes._jamming_point import JammingPoint, jamming_point
+from priorscope.probes.limits._mode_learnability import Learnability, effective_regularisation, learnability
+from priorscope.probes.regimes import (
     FrozenFit,
     FrozenNetworks,
     LabelProjection,
@@ -53,11 +45,15 @@ from ._regime import (
     regime,
     stacked_ntk,
 )
-from ._remove_features import FeatureRemoval, remove_features
-from ._sample_scores import SampleScores, prune, sample_scores
-from ._spectral_bias import Plan, SpectralBias, plan, spectral_bias
-from ._spectrum import Spectrum, spectrum
-from ._sphere_spectrum import (
+from priorscope.probes.regimes._boundary_distance import BoundaryDistance, boundary_distance, boundary_shift
+from priorscope.probes.regimes._compression import Compression, compression
+from priorscope.probes.regimes._ensemble_fluctuations import ExcessError, Fluctuations, excess_error, fluctuations
+from priorscope.probes.regimes._kernel_fluctuations import KernelFluctuations, kernel_fluctuations
+from priorscope.probes.spectra._nystrom import Nystrom, nystrom
+from priorscope.probes.spectra._spectrum import Spectrum, spectrum
+from priorscope.probes.spectra.bias import Plan, SpectralBias, plan, spectral_bias
+from priorscope.probes.spectra.eigenfunctions import Modes, circle_modes, hypercube_modes, product_modes, sphere_modes
+from priorscope.probes.spectra.sphere import (
     KernelSeries,
     SphereSpectrum,
     compare_with_gram,
@@ -66,7 +62,11 @@ from ._sphere_spectrum import (
     sphere_inputs,
     sphere_spectrum,
 )
-from ._symmetry import Coupling, Symmetry, TwoSample, couple, energy_test, symmetry
+from priorscope.probes.symmetries import Coupling, Symmetry, TwoSample, couple, energy_test, symmetry
+from priorscope.probes.symmetries._blind_spots import BlindSpots, blind_spots
+from priorscope.probes.symmetries._invariance_table import InvarianceTable, invariance_table
+from priorscope.probes.tangent import empirical_ntk
+from priorscope.probes.tangent._ntk_operator import NTKOperator, ntk_operator
 
 __all__ = [
     "Regime",

@@ -1,7 +1,7 @@
 """The flagship: profile any data with any model before training."""
 
-from ._candidates import Candidate
-from ._profile import profile
-from ._result import CandidateProfile, Profile
+from priorscope.profiles._candidates import Candidate
+from priorscope.profiles._profile import profile
+from priorscope.profiles._result import CandidateProfile, Profile
 
 __all__ = ["Candidate", "CandidateProfile", "Profile", "profile"]

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 if TYPE_CHECKING:
-    from ._result import CandidateProfile, Profile
+    from priorscope.profiles._result import CandidateProfile, Profile
 
 __all__ = ["all_charts"]
 

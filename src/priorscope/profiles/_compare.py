@@ -11,7 +11,7 @@ from scipy.stats import norm
 from priorscope.statistics import Interval
 
 if TYPE_CHECKING:
-    from ._result import CandidateProfile
+    from priorscope.profiles._result import CandidateProfile
 
 __all__ = ["merit", "over"]
 

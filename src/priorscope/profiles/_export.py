@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from ._result import CandidateProfile, Profile
+    from priorscope.profiles._result import CandidateProfile, Profile
 
 __all__ = ["as_dict"]
 

@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from priorscope.probes import BlindSpots, blind_spots, empirical_ntk
-from priorscope.probes._pilot import Pilot, gram_of
-
-from ._regime import Regime, short_run
-from ._symmetry import moves_of
-from ._user_network import UserNetwork
+from priorscope.probes.curves.pilot import Pilot, gram_of
+from priorscope.profiles._regime import Regime, short_run
+from priorscope.profiles._symmetry import moves_of
+from priorscope.profiles._user_network import UserNetwork
 
 __all__ = ["network_blind_spots", "network_gram", "network_regime", "network_symmetries"]
 

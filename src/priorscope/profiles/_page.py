@@ -6,13 +6,12 @@ from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from priorscope.profiles._phrases import ratio, samples, share, span, value
 from priorscope.report._claims import claims_behind
 from priorscope.report._page import Figure, Section, page, table
 
-from ._phrases import ratio, samples, share, span, value
-
 if TYPE_CHECKING:
-    from ._result import CandidateProfile, Profile
+    from priorscope.profiles._result import CandidateProfile, Profile
 
 __all__ = ["profile_page"]
 

@@ -12,21 +12,20 @@ import torch
 
 from priorscope.models import Architecture
 from priorscope.probes import BlindSpots, blind_spots, spectrum
-from priorscope.probes._forecast import forecast_gram
-from priorscope.probes._pilot import Pilot, draw_pilot, gram_of
-
-from ._baseline import Baseline, baseline_of
-from ._candidates import Candidate, default_candidates, variations
-from ._memory import PeakMemory, resident
-from ._network import network_blind_spots, network_gram, network_regime, network_symmetries
-from ._prepare import prepare
-from ._regime import kernel_regime, place_of
-from ._result import CandidateProfile, Profile
-from ._run_off import run_off
-from ._symmetry import data_symmetries, model_symmetries
-from ._user_model import load_model, user_candidate
-from ._user_network import UserNetwork
-from ._verdict import rank
+from priorscope.probes.curves.forecast import forecast_gram
+from priorscope.probes.curves.pilot import Pilot, draw_pilot, gram_of
+from priorscope.profiles._baseline import Baseline, baseline_of
+from priorscope.profiles._candidates import Candidate, default_candidates, variations
+from priorscope.profiles._memory import PeakMemory, resident
+from priorscope.profiles._network import network_blind_spots, network_gram, network_regime, network_symmetries
+from priorscope.profiles._prepare import prepare
+from priorscope.profiles._regime import kernel_regime, place_of
+from priorscope.profiles._result import CandidateProfile, Profile
+from priorscope.profiles._run_off import run_off
+from priorscope.profiles._symmetry import data_symmetries, model_symmetries
+from priorscope.profiles._user_model import load_model, user_candidate
+from priorscope.profiles._user_network import UserNetwork
+from priorscope.profiles._verdict import rank
 
 __all__ = ["profile"]
 

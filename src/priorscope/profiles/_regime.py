@@ -77,7 +77,7 @@ def place_of(model: Any, data: Any, *, width: int = 64) -> PhaseRegime | None:
     Only fully connected networks are quick enough; :func:`priorscope.probes.regime` takes any architecture.
     """
     from priorscope.inference import GradientFlow
-    from priorscope.inference._dense_form import dense_form
+    from priorscope.inference.networks._dense_form import dense_form
     from priorscope.probes import regime
     from priorscope.system import System
 

@@ -12,13 +12,12 @@ import numpy as np
 import pandas as pd
 
 from priorscope.probes import BlindSpots, Forecast, SamplesNeeded, Spectrum
+from priorscope.profiles._baseline import Baseline
+from priorscope.profiles._candidates import Candidate
+from priorscope.profiles._regime import Regime
+from priorscope.profiles._symmetry import DataSymmetry
+from priorscope.profiles._trial import Trial
 from priorscope.statistics import Interval
-
-from ._baseline import Baseline
-from ._candidates import Candidate
-from ._regime import Regime
-from ._symmetry import DataSymmetry
-from ._trial import Trial
 
 __all__ = ["CandidateProfile", "Profile"]
 
@@ -107,7 +106,7 @@ class Profile:
 
     def verdict(self) -> list[str]:
         """The result in words, the pick first."""
-        from ._verdict import words
+        from priorscope.profiles._verdict import words
 
         return words(self)
 
@@ -143,7 +142,7 @@ class Profile:
 
     def to_json(self, path: str | Path | None = None) -> str:
         """Everything that was measured, as JSON (strict: infinities become null); written to ``path`` where given."""
-        from ._export import as_dict
+        from priorscope.profiles._export import as_dict
 
         text = json.dumps(_finite(as_dict(self)), indent=1, allow_nan=False)
         if path is not None:
@@ -152,7 +151,7 @@ class Profile:
 
     def to_html(self, path: str | Path | None = None) -> str:
         """The report page, one file that needs no network; written to ``path`` where given."""
-        from ._page import profile_page
+        from priorscope.profiles._page import profile_page
 
         text = profile_page(self)
         if path is not None:
@@ -163,7 +162,7 @@ class Profile:
 
     def charts(self) -> dict[str, Any]:
         """The charts of the page by name, each an Altair chart."""
-        from ._charts import all_charts
+        from priorscope.profiles._charts import all_charts
 
         return all_charts(self)
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from torch import Tensor
 
-from ._trial import Recipe, cost, trial
-from ._user_network import UserNetwork
+from priorscope.profiles._trial import Recipe, cost, trial
+from priorscope.profiles._user_network import UserNetwork
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ._baseline import Baseline
-    from ._result import CandidateProfile
+    from priorscope.profiles._baseline import Baseline
+    from priorscope.profiles._result import CandidateProfile
 
 __all__ = ["rivals", "run_off"]
 

@@ -17,13 +17,11 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from priorscope.data import Split
 from priorscope.inference import GradientDescent
-
-from ._user_network import UserNetwork
+from priorscope.profiles._user_network import UserNetwork
 
 if TYPE_CHECKING:
     from priorscope.probes import LearningCurve
-
-    from ._candidates import Candidate
+    from priorscope.profiles._candidates import Candidate
 
 __all__ = ["Recipe", "Trial", "cost", "trial", "width_of"]
 

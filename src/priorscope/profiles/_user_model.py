@@ -11,8 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ._candidates import Candidate
-from ._user_network import UserNetwork
+from priorscope.profiles._candidates import Candidate
+from priorscope.profiles._user_network import UserNetwork
 
 __all__ = ["load_model", "user_candidate"]
 

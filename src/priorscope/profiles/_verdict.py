@@ -6,15 +6,14 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ._compare import merit, over
-from ._phrases import ratio, samples, share, span, value
+from priorscope.profiles._compare import merit, over
+from priorscope.profiles._phrases import ratio, samples, share, span, value
 
 if TYPE_CHECKING:
+    from priorscope.profiles._baseline import Baseline
+    from priorscope.profiles._result import CandidateProfile, Profile
+    from priorscope.profiles._symmetry import DataSymmetry
     from priorscope.statistics import Interval
-
-    from ._baseline import Baseline
-    from ._result import CandidateProfile, Profile
-    from ._symmetry import DataSymmetry
 
 __all__ = ["rank", "words"]
 

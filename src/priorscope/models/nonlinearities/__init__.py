@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from ._erf import Erf
-from ._exponential import Exponential
-from ._gaussian import Gaussian
-from ._gelu import GELU
-from ._nonlinearity import Nonlinearity
-from ._polynomial import Hermite, Linear, Monomial, Polynomial
-from ._quadrature import Quadrature
-from ._rectifiers import ABReLU, Abs, LeakyReLU, ReLU
-from ._registry import NONLINEARITIES, nonlinearity
-from ._sign import Sign
-from ._trigonometric import RBF, Cosine, Sine
+from priorscope.models.nonlinearities._erf import Erf
+from priorscope.models.nonlinearities._exponential import Exponential
+from priorscope.models.nonlinearities._gaussian import Gaussian
+from priorscope.models.nonlinearities._gelu import GELU
+from priorscope.models.nonlinearities._nonlinearity import Nonlinearity
+from priorscope.models.nonlinearities._polynomial import Hermite, Linear, Monomial, Polynomial
+from priorscope.models.nonlinearities._quadrature import Quadrature
+from priorscope.models.nonlinearities._rectifiers import ABReLU, Abs, LeakyReLU, ReLU
+from priorscope.models.nonlinearities._registry import NONLINEARITIES, nonlinearity
+from priorscope.models.nonlinearities._sign import Sign
+from priorscope.models.nonlinearities._trigonometric import RBF, Cosine, Sine
 
 __all__ = [
     "ABReLU",

@@ -8,7 +8,7 @@ from math import pi
 import torch
 from torch import Tensor
 
-from ._nonlinearity import Nonlinearity
+from priorscope.models.nonlinearities._nonlinearity import Nonlinearity
 
 __all__ = ["Erf"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ._nonlinearity import Nonlinearity
+from priorscope.models.nonlinearities._nonlinearity import Nonlinearity
 
 __all__ = ["Gaussian"]
 

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ._nonlinearity import Nonlinearity
+from priorscope.models.nonlinearities._nonlinearity import Nonlinearity
 
 __all__ = ["Hermite", "Linear", "Monomial", "Polynomial"]
 

@@ -11,7 +11,7 @@ import torch
 from scipy.special import roots_hermitenorm
 from torch import Tensor
 
-from ._nonlinearity import Nonlinearity, cosine, safe_sqrt
+from priorscope.models.nonlinearities._nonlinearity import Nonlinearity, cosine, safe_sqrt
 
 __all__ = ["Quadrature"]
 

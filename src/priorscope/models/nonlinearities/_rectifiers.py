@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ._nonlinearity import Nonlinearity, cosine
+from priorscope.models.nonlinearities._nonlinearity import Nonlinearity, cosine
 
 __all__ = ["ABReLU", "Abs", "LeakyReLU", "ReLU", "arcsine"]
 

@@ -8,16 +8,16 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from ._erf import Erf
-from ._exponential import Exponential
-from ._gaussian import Gaussian
-from ._gelu import GELU
-from ._nonlinearity import Nonlinearity
-from ._polynomial import Linear, Monomial
-from ._quadrature import Quadrature
-from ._rectifiers import Abs, LeakyReLU, ReLU
-from ._sign import Sign
-from ._trigonometric import RBF, Cosine, Sine
+from priorscope.models.nonlinearities._erf import Erf
+from priorscope.models.nonlinearities._exponential import Exponential
+from priorscope.models.nonlinearities._gaussian import Gaussian
+from priorscope.models.nonlinearities._gelu import GELU
+from priorscope.models.nonlinearities._nonlinearity import Nonlinearity
+from priorscope.models.nonlinearities._polynomial import Linear, Monomial
+from priorscope.models.nonlinearities._quadrature import Quadrature
+from priorscope.models.nonlinearities._rectifiers import Abs, LeakyReLU, ReLU
+from priorscope.models.nonlinearities._sign import Sign
+from priorscope.models.nonlinearities._trigonometric import RBF, Cosine, Sine
 
 __all__ = ["NONLINEARITIES", "nonlinearity"]
 

@@ -8,8 +8,8 @@ from math import pi
 import torch
 from torch import Tensor
 
-from ._nonlinearity import Nonlinearity, cosine
-from ._rectifiers import arcsine
+from priorscope.models.nonlinearities._nonlinearity import Nonlinearity, cosine
+from priorscope.models.nonlinearities._rectifiers import arcsine
 
 __all__ = ["Sign"]
 

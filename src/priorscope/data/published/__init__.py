@@ -1,0 +1,1 @@
+"""Published data sets, bundled or fetched once and checked."""

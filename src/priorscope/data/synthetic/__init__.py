@@ -1,0 +1,1 @@
+"""Inputs and labels that are drawn, not measured."""

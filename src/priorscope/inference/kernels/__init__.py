@@ -1,0 +1,1 @@
+"""How kernels predict: regression, Gaussian processes, infinite ensembles."""

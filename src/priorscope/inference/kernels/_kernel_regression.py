@@ -1,0 +1,127 @@
+"""Regression with a kernel: ridge, ridgeless, and stopped at a finite time."""
+
+from __future__ import annotations
+
+import time as clock
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from priorscope.inference._check import check_data, check_depends
+from priorscope.inference._fitted import Fitted, Trajectory, log_times
+from priorscope.inference.kernels._spectral import Schedule, Spectral
+
+__all__ = ["FittedKernel", "KernelRegression", "gram"]
+
+
+def gram(model: Any, x1: Tensor, x2: Tensor | None = None, kinds: tuple[str, ...] = ("ntk",)) -> dict[str, Tensor]:
+    """Kernels of a model by name; a model is anything whose ``kernel(x1, x2)`` has fields ``nngp`` and ``ntk``."""
+    if not hasattr(model, "kernel"):
+        raise TypeError(
+            f"kernel inference needs a model with a closed-form kernel (.kernel(x1, x2)); got {type(model).__name__}. "
+            "Use an Architecture, priorscope.models.from_module(network), or train the network by GradientFlow."
+        )
+    k = model.kernel(x1, x2, kinds=kinds)
+    return {kind: getattr(k, kind) for kind in kinds}
+
+
+class FittedKernel(Fitted):
+    """A kernel predictor: coefficients on the training points, from the spectrum of the training kernel.
+
+    Example:
+        >>> FittedKernel.__mro__[1].__name__
+        'Fitted'
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        inputs: Tensor,
+        targets: Tensor,
+        spectral: Spectral,
+        schedule: Schedule,
+        kind: str,
+        started: float,
+    ) -> None:
+        self.model, self.inputs, self.targets = model, inputs, targets
+        self.spectral, self.schedule, self.kind = spectral, schedule, kind
+        self.coefficients = spectral.solve(targets, schedule)  # (n, outputs), float64
+        self.trajectory = _trajectory(spectral, targets, schedule)
+        self.seconds = clock.perf_counter() - started
+
+    @property
+    def jitter(self) -> float:
+        """What was added to the diagonal because the kernel was nearly singular; 0 when nothing was."""
+        return self.spectral.jitter
+
+    def predict(self, inputs: Tensor, *, time: float | None = None) -> Tensor:
+        """Predictions (n, outputs); at another ``time`` than the fitted one from the same decomposition."""
+        coefficients = self.coefficients if time is None else self.spectral.solve(self.targets, Schedule(time=time))
+        K = gram(self.model, inputs.to(self.inputs.dtype), self.inputs, (self.kind,))[self.kind]
+        return (K.double() @ coefficients).to(inputs.dtype)
+
+
+@dataclass(frozen=True)
+class KernelRegression:
+    r"""Kernel (ridge) regression :math:`f(x) = K(x, X)\,g(K)\,y`.
+
+    Ridgeless: :math:`g = K^{-1}`; ridge r: :math:`(K + r)^{-1}`; time t of gradient flow on :math:`\frac1{2n}\sum(f-y)^2`
+    from f = 0: :math:`g = (1 - e^{-(K+r)t/n})(K + r)^{-1}`; ``learning_rate`` and ``steps``: gradient descent instead.
+
+    Args: ``kind`` "ntk" or "nngp"; ``ridge`` is added to the kernel's diagonal; ``strict`` raises where a nearly
+    singular kernel would get jitter.
+
+    Example:
+        >>> from types import SimpleNamespace as N
+        >>> linear = N(kernel=lambda a, b=None, kinds=(): N(ntk=a @ (a if b is None else b).T))
+        >>> data = N(inputs=torch.eye(2), targets=torch.tensor([[1.0], [-1.0]]))
+        >>> KernelRegression(ridge=1.0).fit(linear, data).predict(torch.eye(2)).flatten().tolist()
+        [0.5, -0.5]
+    """
+
+    kind: str = "ntk"
+    ridge: float = 0.0
+    time: float | None = None
+    learning_rate: float | None = None
+    steps: int | None = None
+    strict: bool = False
+    needs: ClassVar[str] = "kernel"
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("ntk", "nngp"):
+            raise ValueError(f"kind must be 'ntk' or 'nngp'; got {self.kind!r}.")
+        if self.ridge < 0:
+            raise ValueError(f"ridge must be >= 0; got {self.ridge}. It is added to the kernel's diagonal.")
+        Schedule(self.time, self.learning_rate, self.steps)
+
+    def fit(self, model: Any, data: Any, seed: int = 0) -> FittedKernel:
+        """Solve for the coefficients; the seed plays no part."""
+        started = clock.perf_counter()
+        x, y = check_data(data)
+        schedule = Schedule(self.time, self.learning_rate, self.steps)
+        K = gram(model, x, None, (self.kind,))[self.kind]
+        check_depends(K)
+        spectral = Spectral(K, ridge=self.ridge, endless=schedule.endless, strict=self.strict)
+        return FittedKernel(model, x, y, spectral, schedule, self.kind, started)
+
+
+def _trajectory(spectral: Spectral, targets: Tensor, schedule: Schedule, count: int = 30) -> Trajectory:
+    """Training loss at log-spaced times, from the spectrum alone."""
+    n = len(spectral)
+    y = spectral.modes.mT @ targets.double()  # (n, outputs)
+    lam = spectral.shifted()
+    top = float(lam.max())
+    slowest = float(lam[lam > 1e-12 * top].min())
+    last = 10 * n / slowest if schedule.endless else schedule.duration
+    first = min(0.01 * n / top, last)
+    times = (
+        torch.cat([torch.zeros(1, dtype=torch.float64), log_times(first, last, count)])
+        if last > 0
+        else torch.zeros(1).double()
+    )
+    done = torch.stack([Schedule(time=float(t)).learned(lam, n) for t in times])  # (T, n)
+    kept = 1 - done * (spectral.eigenvalues / lam.clamp(min=torch.finfo(lam.dtype).tiny))
+    loss = (kept.square() @ y.square().sum(1)) / (2 * n)
+    return Trajectory(times, loss)

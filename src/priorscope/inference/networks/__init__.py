@@ -1,0 +1,1 @@
+"""How networks are trained: gradient descent, gradient flow, losses and stop rules."""

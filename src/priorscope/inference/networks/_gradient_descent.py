@@ -1,0 +1,195 @@
+"""Discrete training: gradient descent, full batch or mini-batch, of one network or K at once."""
+
+from __future__ import annotations
+
+import math
+import time as clock
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from priorscope.inference._check import check_data
+from priorscope.inference._fitted import Trajectory
+from priorscope.inference.networks._loss import Loss, as_loss
+from priorscope.inference.networks._members import Members
+from priorscope.inference.networks._optimiser import OPTIMISERS, schedule_factor
+from priorscope.inference.networks._stop import StopRule, as_stop
+from priorscope.inference.networks._trained import FittedNetworks
+
+__all__ = ["GradientDescent"]
+
+
+@dataclass(frozen=True)
+class GradientDescent:
+    r"""Gradient descent on :math:`\frac1n\sum_\mu\ell(f(x_\mu), y_\mu) + \frac{\text{weight\_decay}}2\|w\|^2`.
+
+    Args: ``batch_size`` None is the full batch; batches come from a fresh shuffle each epoch, the same for all members.
+    ``optimiser`` "sgd" (with ``momentum``) or "adam" (with ``betas``). ``schedule`` "constant", "linear", "cosine" or a
+    function of the step giving the factor on the learning rate. ``mixup`` is the parameter of the Beta law of Zhang et
+    al. (2018), 0 for none: losses of both partners are mixed. ``centre`` trains f − f₀. ``stop`` is a loss value,
+    "fitted" or a rule; members that meet it rest while the others go on. The trajectory is recorded at ``record``
+    log-spaced steps; ``keep`` may add "outputs" and "params".
+
+    Example:
+        >>> from types import SimpleNamespace as N
+        >>> data = N(inputs=torch.eye(2), targets=torch.tensor([[1.0], [-1.0]]))
+        >>> net = torch.nn.Linear(2, 1, bias=False)
+        >>> fitted = GradientDescent(learning_rate=1.0, steps=100).fit(net, data)
+        >>> [round(v, 3) for v in fitted.predict(torch.eye(2)).flatten().tolist()]
+        [1.0, -1.0]
+    """
+
+    learning_rate: float = 0.1
+    steps: int = 1000
+    batch_size: int | None = None
+    optimiser: str = "sgd"
+    momentum: float = 0.0
+    betas: tuple[float, float] = (0.9, 0.999)
+    weight_decay: float = 0.0
+    schedule: str | Callable[[int], float] = "constant"
+    mixup: float = 0.0
+    centre: bool = False
+    loss: str | Loss = "squared"
+    stop: StopRule | float | str | None = None
+    record: int = 30
+    keep: tuple[str, ...] = ()
+    dtype: torch.dtype | None = None
+    needs: ClassVar[str] = "network"
+
+    def __post_init__(self) -> None:
+        if self.optimiser not in OPTIMISERS:
+            raise ValueError(f"optimiser must be one of {', '.join(OPTIMISERS)}; got {self.optimiser!r}.")
+        if self.steps < 1 or not self.learning_rate > 0:
+            raise ValueError(f"steps must be >= 1 and learning_rate > 0; got {self.steps} and {self.learning_rate}.")
+        if self.mixup < 0 or self.weight_decay < 0 or not 0 <= self.momentum < 1:
+            raise ValueError("mixup and weight_decay must be >= 0 and momentum in [0, 1).")
+        if set(self.keep) - {"outputs", "params"}:
+            raise ValueError(f"keep may name 'outputs' and 'params'; got {self.keep}.")
+
+    def recorded_steps(self) -> list[int]:
+        """Steps of the trajectory: 0, log-spaced whole numbers, the last."""
+        return [0, *sorted({int(s) for s in np.geomspace(1, self.steps, self.record).round()})]
+
+    def fit(self, model: Any, data: Any, seed: int = 0) -> FittedNetworks:
+        """Train from the model's weights; ``seed`` rules batches, MixUp and factories."""
+        started = clock.perf_counter()
+        x, y = check_data(data)
+        members = Members(model, seed, self.dtype)
+        with torch.random.fork_rng(devices=[]), members.training():
+            torch.manual_seed(seed)  # dropout inside the network
+            return self._train(members, x.to(members.dtype), y.to(members.dtype), seed, started)
+
+    def _train(self, members: Members, x: Tensor, y: Tensor, seed: int, started: float) -> FittedNetworks:
+        loss, stop, n, K = as_loss(self.loss), as_stop(self.stop), len(x), len(members)
+        batch = n if self.batch_size is None else min(self.batch_size, n)
+        per_epoch = math.ceil(n / batch)
+        generator = torch.Generator().manual_seed(seed)
+        with torch.no_grad(), members.evaluating():
+            f0 = members.call(members.flat, x)
+        if f0.shape[1:] != y.shape:
+            raise ValueError(
+                f"network outputs (n, outputs) must match targets {tuple(y.shape)}; got {tuple(f0.shape[1:])}."
+            )
+        offset = f0 if self.centre else None
+        w = members.flat.clone()
+        optimiser = OPTIMISERS[self.optimiser](w, self.momentum, self.betas)
+        finished = torch.zeros(K, dtype=torch.bool)
+        steps = torch.zeros(K, dtype=torch.long)
+        wanted = set(self.recorded_steps())
+        rows: list[tuple[int, Tensor, Tensor, Tensor]] = []
+
+        def look() -> Tensor:
+            with torch.no_grad(), members.evaluating():
+                f = members.call(w, x)
+            return f if offset is None else f - offset
+
+        def note(step: int, f: Tensor) -> None:
+            outputs = f if "outputs" in self.keep else f.new_empty(0)
+            params = w.clone() if "params" in self.keep else w.new_empty(0)
+            rows.append((step, loss(f, y).detach(), outputs, params))
+
+        order = torch.arange(n)
+        checking = self.stop is not None
+        for step in range(self.steps):
+            part = step % per_epoch
+            if step in wanted or (checking and part == 0):
+                f = look()
+                if step in wanted:
+                    note(step, f)
+                if checking:
+                    finished = finished | stop(loss, f, y)
+                    if bool(finished.all()):
+                        break
+            if batch == n:
+                xb, yb, ob = x, y, offset
+            else:
+                if part == 0:
+                    order = torch.randperm(n, generator=generator)
+                index = order[part * batch : (part + 1) * batch]
+                xb, yb, ob = x[index], y[index], None if offset is None else offset[:, index]
+            g = self._gradient(members, loss, w, xb, yb, ob, generator)
+            if self.weight_decay:
+                g = g + self.weight_decay * w
+            change = optimiser.change(g, self.learning_rate * schedule_factor(self.schedule, step, self.steps))
+            w = w + change if not checking else torch.where(finished[:, None], w, w + change)
+            steps += ~finished
+        if not rows or rows[-1][0] != int(steps.max()):
+            f = look()
+            note(int(steps.max()), f)
+            finished = finished | stop(loss, f, y)
+        return FittedNetworks(
+            members,
+            w,
+            alpha=torch.ones(K, dtype=w.dtype),
+            centre=self.centre,
+            trajectory=self._trajectory(rows, members.single),
+            seconds=clock.perf_counter() - started,
+            times=self.learning_rate * steps.double(),
+            steps=steps,
+            finished=finished,
+        )
+
+    def _gradient(
+        self,
+        members: Members,
+        loss: Loss,
+        w: Tensor,
+        x: Tensor,
+        y: Tensor,
+        offset: Tensor | None,
+        generator: torch.Generator,
+    ) -> Tensor:
+        if not self.mixup:
+
+            def plain(v: Tensor) -> Tensor:
+                f = members.call(v, x)
+                return loss(f if offset is None else f - offset, y)
+
+            return members.gradient(w, plain)[1]
+        state = np.random.default_rng(int(torch.randint(2**31, (1,), generator=generator)))
+        mix = float(state.beta(self.mixup, self.mixup))
+        partner = torch.randperm(len(x), generator=generator)
+        mixed = mix * x + (1 - mix) * x[partner]
+        with torch.no_grad():
+            start = members.call(members.flat, mixed) if offset is not None else None
+
+        def blended(v: Tensor) -> Tensor:
+            f = members.call(v, mixed)
+            f = f if start is None else f - start
+            return mix * loss(f, y) + (1 - mix) * loss(f, y[partner])
+
+        return members.gradient(w, blended)[1]
+
+    def _trajectory(self, rows: list[tuple[int, Tensor, Tensor, Tensor]], single: bool) -> Trajectory:
+        pick = (lambda a: a[:, 0]) if single else (lambda a: a)
+        times = torch.tensor([self.learning_rate * r[0] for r in rows], dtype=torch.float64)
+        return Trajectory(
+            times,
+            pick(torch.stack([r[1] for r in rows])),
+            pick(torch.stack([r[2] for r in rows])) if "outputs" in self.keep else None,
+            torch.stack([r[3] for r in rows]) if "params" in self.keep else None,
+        )

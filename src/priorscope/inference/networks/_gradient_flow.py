@@ -1,0 +1,105 @@
+"""Continuous-time training: gradient flow by steps that adapt to each member."""
+
+from __future__ import annotations
+
+import math
+import time as clock
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from priorscope.inference._check import check_data
+from priorscope.inference._fitted import log_times
+from priorscope.inference.networks._flow_integration import Integration
+from priorscope.inference.networks._loss import Loss
+from priorscope.inference.networks._members import Members
+from priorscope.inference.networks._stop import StopRule
+from priorscope.inference.networks._trained import FittedNetworks
+
+__all__ = ["GradientFlow"]
+
+
+@dataclass(frozen=True)
+class GradientFlow:
+    r"""Gradient flow :math:`\dot w = -\nabla\Lambda` with :math:`\Lambda = \frac{1}{\alpha^2 n}\sum_\mu \ell(F(x_\mu), y_\mu)`.
+
+    The predictor is :math:`F = \alpha(f - f_0)` (``centre=True``) or :math:`\alpha f`; the prefactor makes the time of lazy
+    training independent of :math:`\alpha`. Explicit Euler; a step is accepted when
+
+    .. math:: \alpha\max_\mu|\Delta f(x_\mu)| < 0.1,\qquad \|g_i - g_{i+1}\|^2 / (\|g_i\|\|g_{i+1}\|) < 10^{-4}
+
+    and otherwise retried smaller: Geiger et al. (2020), "Disentangling feature and lazy training", eqs. 8-9. Every member of
+    an ensemble has its own step and its own time, and may have its own ``alpha``; all of them are integrated at once, fully
+    connected ones by batched products without automatic differentiation, as many at a time as fit the cache. Late
+    in training, when only slow modes are left, the step rides on the edge of stability of the fast ones: from there on two
+    runs agree within the step's accuracy, before it to round-off. Steps below a thousandth of the elapsed time that change
+    outputs by less than a hundredth of the bound are never refused: a flow held at a kink of a ReLU slides along it.
+
+    Args: ``time`` and ``max_steps`` bound the run; ``stop`` is a loss value, "fitted" (all margins met) or a rule;
+    ``record`` is a number of log-spaced times or the times themselves; ``keep`` names what the trajectory stores beside
+    the loss: "outputs", "params". ``max_change`` and ``max_turn`` are the two bounds.
+
+    Example:
+        >>> from types import SimpleNamespace as N
+        >>> data = N(inputs=torch.eye(2), targets=torch.tensor([[1.0], [-1.0]]))
+        >>> net = torch.nn.Linear(2, 1, bias=False)
+        >>> fitted = GradientFlow(time=2.0, max_turn=1e-6).fit(net, data)   # each weight moves 1 - exp(-t/2) of its way
+        >>> round(float(fitted.predict(torch.eye(2))[0]), 2)
+        0.63
+    """
+
+    alpha: float | Sequence[float] = 1.0
+    centre: bool = True
+    loss: str | Loss = "squared"
+    time: float = math.inf
+    max_steps: int = 20_000
+    stop: StopRule | float | str | None = None
+    record: int | Sequence[float] = 30
+    keep: tuple[str, ...] = ()
+    max_change: float = 0.1
+    max_turn: float = 1e-4
+    dtype: torch.dtype = torch.float64
+    needs: ClassVar[str] = "network"
+
+    def __post_init__(self) -> None:
+        if not self.time > 0:
+            raise ValueError(f"time must be > 0 (inf: until the stop rule or max_steps); got {self.time}.")
+        if not torch.as_tensor(self.alpha, dtype=torch.float64).gt(0).all():
+            raise ValueError(f"alpha must be > 0; got {self.alpha}.")
+        unknown = set(self.keep) - {"outputs", "params"}
+        if unknown:
+            raise ValueError(f"keep may name 'outputs' and 'params'; got {sorted(unknown)}.")
+
+    def with_alpha(self, alpha: float | Sequence[float]) -> GradientFlow:
+        """The same flow at another output scale."""
+        return replace(self, alpha=alpha)
+
+    def fit(self, model: Any, data: Any, seed: int = 0) -> FittedNetworks:
+        """Integrate the flow from the model's weights; ``seed`` is passed to a factory."""
+        started = clock.perf_counter()
+        x, y = check_data(data)
+        members = Members(model, seed, self.dtype)
+        run = Integration(self, members, x.to(self.dtype), y.to(self.dtype))
+        run.run()
+        return FittedNetworks(
+            members,
+            run.w,
+            alpha=run.alpha,
+            centre=self.centre,
+            trajectory=run.record.trajectory(run.value, run.states(), members.single),
+            seconds=clock.perf_counter() - started,
+            times=run.t,
+            steps=run.steps,
+            finished=run.finished,
+        )
+
+    def recorded_times(self) -> Tensor:
+        """The times the trajectory shows: given, log-spaced up to ``time``, or four a decade when time is unbounded."""
+        if not isinstance(self.record, int):
+            return torch.as_tensor(list(self.record), dtype=torch.float64)
+        if math.isinf(self.time):
+            return 10.0 ** torch.arange(-6, 8.01, 0.25, dtype=torch.float64)
+        return log_times(1e-4 * self.time, self.time, self.record)

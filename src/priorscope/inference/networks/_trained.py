@@ -1,0 +1,65 @@
+"""Trained networks, one or K together, with the output scale and centring they were trained with."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from priorscope.inference._fitted import Fitted, Trajectory
+from priorscope.inference.networks._members import Members
+
+__all__ = ["FittedNetworks"]
+
+
+class FittedNetworks(Fitted):
+    r"""Predicts :math:`\alpha f` or, centred, :math:`\alpha(f - f_0)`.
+
+    ``params`` and ``initial`` are flat (K, P); ``times`` and ``steps`` say how long each member trained, ``finished``
+    whether its stop rule was met.
+
+    Example:
+        >>> issubclass(FittedNetworks, Fitted)
+        True
+    """
+
+    def __init__(
+        self,
+        members: Members,
+        params: Tensor,
+        *,
+        alpha: Tensor,  # (K,)
+        centre: bool,
+        trajectory: Trajectory,
+        seconds: float,
+        times: Tensor,
+        steps: Tensor,
+        finished: Tensor,
+    ) -> None:
+        self.members, self.params, self.initial = members, params, members.flat
+        self.alpha, self.centre = alpha, centre
+        self.trajectory, self.seconds = trajectory, seconds
+        self.times, self.steps, self.finished = times, steps, finished
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    def predict(self, inputs: Tensor, *, block: int = 4096) -> Tensor:
+        """Predictions (n, outputs), or (K, n, outputs) when an ensemble was trained, ``block`` inputs at a time."""
+        out = self.predict_with(self.params, inputs, block=block)
+        return out[0] if self.members.single else out
+
+    @torch.no_grad()
+    def predict_with(self, params: Tensor, inputs: Tensor, *, block: int = 4096) -> Tensor:
+        """Predictions (K, n, outputs) at other flat parameters (K, P), for example a snapshot of the trajectory."""
+        pieces = []
+        with self.members.evaluating():
+            for x in inputs.to(self.members.dtype).split(block):
+                f = self.members.call(params, x)
+                if self.centre:
+                    f = f - self.members.call(self.initial, x)
+                pieces.append(self.alpha[:, None, None] * f)
+        return torch.cat(pieces, 1)
+
+    def network(self, member: int = 0) -> nn.Module:
+        """The trained network of one member as a plain module (raw output f, neither scaled nor centred)."""
+        return self.members.network(self.params, member)

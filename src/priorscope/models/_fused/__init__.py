@@ -1,5 +1,0 @@
-"""Kernels of infinitely wide networks in compiled loops on the CPU."""
-
-from ._run import fused_kernel
-
-__all__ = ["fused_kernel"]

@@ -1,0 +1,1 @@
+"""Architectures by name, from layers, from torch modules, and the zoo of published networks."""

@@ -1,0 +1,10 @@
+"""Finite networks for small images, without closed-form kernels."""
+
+from __future__ import annotations
+
+from priorscope.models.architectures.zoo._convnets import lenet, vgg11
+from priorscope.models.architectures.zoo._finite import FiniteModel
+from priorscope.models.architectures.zoo._patches import mixer, vit
+from priorscope.models.architectures.zoo._resnet import resnet18
+
+__all__ = ["FiniteModel", "lenet", "mixer", "resnet18", "vgg11", "vit"]

@@ -1,0 +1,257 @@
+"""Chooses the path, cuts the kernel into blocks and has them computed: here, by an executor, to memory or to disk."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, wait
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from priorscope.models.kernels._estimate import LONG_SECONDS, estimate
+from priorscope.models.kernels._kernel import Kernel
+from priorscope.models.kernels._matrix_file import MatrixFile, fingerprint, recorded_block
+from priorscope.models.kernels._plan import obstacle as why_not
+from priorscope.models.kernels._plan import plan
+from priorscope.models.kernels._reference import check_inputs, reference_kernel
+from priorscope.models.kernels.fused import fused_kernel
+
+if TYPE_CHECKING:
+    from priorscope.models.architectures._architecture import Architecture
+
+__all__ = ["compute_block", "compute_kernel"]
+
+PATHS = ("auto", "reference", "fused")
+
+Block = tuple[int, int, int, int]  # rows start and stop, columns start and stop
+
+
+def choose_path(arch: Architecture, x1: Tensor, x2: Tensor | None, path: str) -> str:
+    """ "fused" where it applies: CPU inputs without gradient and layers that all have a fused step."""
+    if path not in PATHS:
+        raise ValueError(f"path must be one of {PATHS}; got {path!r}.")
+    if path == "reference":
+        return path
+    tracked = torch.is_grad_enabled() and (x1.requires_grad or (x2 is not None and x2.requires_grad))
+    obstacle = None
+    if x1.device.type != "cpu" or (x2 is not None and x2.device.type != "cpu"):
+        obstacle = f"inputs are on {x1.device}"
+    elif tracked:
+        obstacle = "gradients are asked for"
+    elif plan(arch, tuple(x1.shape[1:])) is None:
+        obstacle = f"{arch.name} has no fused step for {why_not(arch, tuple(x1.shape[1:]))}"
+    if obstacle is None:
+        return "fused"
+    if path == "fused":
+        raise ValueError(f"path='fused' is not possible here: {obstacle}. Use path='auto' or path='reference'.")
+    return "reference"
+
+
+def compute_block(
+    arch: Architecture, x1: Tensor, x2: Tensor | None, kinds: tuple[str, ...], path: str
+) -> dict[str, Tensor]:
+    """One block of the kernels, in the inputs' dtype; the fused path computes in float64 throughout."""
+    if path == "reference":
+        kernel = reference_kernel(arch, x1, x2, kinds)
+        return {kind: getattr(kernel, kind) for kind in kinds}
+    program = plan(arch, tuple(x1.shape[1:]))
+    assert program is not None
+    double = lambda x: None if x is None else np.ascontiguousarray(x.detach().double().numpy())  # noqa: E731
+    first = double(x1)
+    assert first is not None
+    dtype = np.float32 if x1.dtype == torch.float32 else np.float64
+    nngp, ntk = fused_kernel(program, first, double(x2), "ntk" in kinds, dtype)
+    values = {"nngp": nngp, "ntk": ntk}
+    return {kind: torch.from_numpy(values[kind]).to(x1.dtype) for kind in kinds}
+
+
+def cut(n1: int, n2: int, size: int, symmetric: bool) -> list[Block]:
+    """Blocks that cover the matrix; of a symmetric one those on and above the diagonal."""
+    rows = [(a, min(a + size, n1)) for a in range(0, n1, size)]
+    columns = [(a, min(a + size, n2)) for a in range(0, n2, size)]
+    return [(*r, *c) for r in rows for c in columns if not symmetric or c[0] >= r[0]]
+
+
+def compute_kernel(
+    arch: Architecture,
+    x1: Tensor,
+    x2: Tensor | None = None,
+    *,
+    kinds: tuple[str, ...] = ("nngp", "ntk"),
+    path: str = "auto",
+    dtype: torch.dtype | None = None,
+    block: int | None = None,
+    out: str | os.PathLike[str] | None = None,
+    executor: Any = None,
+    progress: bool | None = None,
+    memory: float | None = None,
+) -> Kernel:
+    """The kernels between two batches; see :meth:`Architecture.kernel`."""
+    check_inputs(x1, "x1")
+    if x2 is not None:
+        check_inputs(x2, "x2")
+        if x1.shape[1:] != x2.shape[1:]:
+            raise ValueError(
+                f"kernel needs two batches of the same input shape; got {tuple(x1.shape[1:])} and {tuple(x2.shape[1:])}."
+            )
+    if len(x1) == 0 or (x2 is not None and len(x2) == 0):
+        raise ValueError("kernel needs at least one input in each batch; got none.")
+    if block is not None and block < 1:
+        raise ValueError(f"block must be a positive number of inputs; got {block!r}.")
+    if dtype is not None:
+        x1, x2 = x1.to(dtype), None if x2 is None else x2.to(dtype)
+    shape = tuple(x1.shape[1:])
+    arch.check_input_shape(shape)
+    chosen = choose_path(arch, x1, x2, path)
+    n1, n2 = len(x1), len(x1 if x2 is None else x2)
+    if out is not None and block is None:
+        block = recorded_block(Path(out))  # of a run to go on with
+    guess = estimate(
+        arch,
+        n1,
+        None if x2 is None else n2,
+        shape,
+        path=chosen,
+        memory=memory,
+        block=block,
+        on_disk=out is not None,
+        spread=executor is not None,
+        kinds=kinds,
+        item_bytes=x1.element_size(),
+    )
+    if not guess.fits:
+        advice = (
+            "give a smaller block" if block else ("use fewer inputs at once" if out else "write to a file with out=")
+        )
+        raise MemoryError(
+            f"this kernel needs about {guess.memory / 1e9:.3g} GB and {guess.available / 1e9:.3g} GB may be used; "
+            f"{advice}, ask for one kind only, or allow more with memory=."
+        )
+    whole = out is None and executor is None and guess.block >= max(n1, n2)
+    if whole:
+        return Kernel(**compute_block(arch, x1, x2, kinds, chosen))
+    blocks = cut(n1, n2, guess.block, x2 is None)
+    target: Any
+    if out is None:
+        target = Memory(kinds, n1, n2, x1)
+        todo = blocks
+    else:
+        key = fingerprint(arch, x1, x2, kinds, chosen, guess.block)
+        target = MatrixFile(Path(out), kinds, (n1, n2), x1.dtype, key, guess.block)
+        todo = [b for b in blocks if not target.has(b)]
+    show = progress if progress is not None else guess.seconds > LONG_SECONDS
+    title = f"{arch.name}, {n1} x {n2} inputs"
+    with progress_bar(show, title, str(guess), len(blocks), len(blocks) - len(todo)) as advance:
+        for b, values in run_blocks(arch, x1, x2, kinds, chosen, todo, executor):
+            target.put(b, values, mirror=x2 is None)
+            advance()
+    return target.kernel()
+
+
+class Memory:
+    """Results held in tensors."""
+
+    def __init__(self, kinds: tuple[str, ...], n1: int, n2: int, like: Tensor) -> None:
+        self.values = {kind: torch.empty(n1, n2, dtype=like.dtype, device=like.device) for kind in kinds}
+        self.parts: dict[str, dict[Block, Tensor]] | None = {kind: {} for kind in kinds} if like.requires_grad else None
+
+    def put(self, block: Block, values: dict[str, Tensor], mirror: bool) -> None:
+        a, b, c, d = block
+        for kind, value in values.items():
+            self.values[kind][a:b, c:d] = value
+            if mirror and a != c:
+                self.values[kind][c:d, a:b] = value.mT
+
+    def kernel(self) -> Kernel:
+        return Kernel(**self.values)
+
+
+def run_blocks(
+    arch: Architecture,
+    x1: Tensor,
+    x2: Tensor | None,
+    kinds: tuple[str, ...],
+    path: str,
+    blocks: list[Block],
+    executor: Any,
+) -> Iterator[tuple[Block, dict[str, Tensor]]]:
+    """Blocks with their values, as they are done."""
+
+    def arguments(b: Block) -> tuple[Any, ...]:
+        first = x1[b[0] : b[1]]
+        if x2 is None:
+            second = None if b[:2] == b[2:] else x1[b[2] : b[3]]
+        else:
+            second = x2[b[2] : b[3]]
+        return arch, first, second, kinds, path
+
+    if executor is None:
+        for b in blocks:
+            yield b, compute_block(*arguments(b))
+        return
+    submit, results = submitter(executor)
+    waiting: dict[Any, Block] = {}
+    queue = iter(blocks)
+    ahead = 64  # blocks in flight, so that inputs and results of a long run are not all held at once
+    try:
+        for b in queue:
+            waiting[submit(compute_block, *arguments(b))] = b
+            if len(waiting) >= ahead:
+                for done in results(waiting):
+                    yield waiting.pop(done), done.result()
+        while waiting:
+            for done in results(waiting):
+                yield waiting.pop(done), done.result()
+    finally:
+        for future in waiting:
+            future.cancel()
+
+
+def submitter(executor: Any) -> tuple[Callable[..., Any], Callable[[dict[Any, Block]], list[Any]]]:
+    """How to hand work to a concurrent.futures executor or a Dask client, and how to wait for the first that is done."""
+    if not hasattr(executor, "submit"):
+        raise TypeError(
+            "executor needs a submit method (concurrent.futures.Executor or dask.distributed.Client); "
+            f"got {type(executor).__name__}."
+        )
+    if type(executor).__module__.split(".")[0] == "distributed":
+        from distributed import wait as wait_on_cluster
+
+        return (
+            lambda fn, *args: executor.submit(fn, *args, pure=False),
+            lambda waiting: list(wait_on_cluster(list(waiting), return_when="FIRST_COMPLETED").done),
+        )
+    return executor.submit, lambda waiting: list(wait(waiting, return_when=FIRST_COMPLETED).done)
+
+
+@contextmanager
+def progress_bar(show: bool, title: str, cost: str, total: int, done: int) -> Iterator[Callable[[], None]]:
+    """What it will cost, then a bar with the time left on the terminal; or nothing."""
+    if not show:
+        yield lambda: None
+        return
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns) as bar:
+        bar.console.print(f"kernel of {title}: {cost}", markup=False, highlight=False)
+        task = bar.add_task(f"kernel of {title}, blocks", total=total, completed=done)
+        yield lambda: bar.advance(task)

@@ -1,0 +1,72 @@
+"""Fully connected layer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from priorscope.models.kernels._covariance import Covariance
+from priorscope.models.kernels._need import Need
+from priorscope.models.layers._checks import check_variances
+from priorscope.models.layers._layer import Layer, Shape
+from priorscope.models.networks._build import Build
+
+__all__ = ["Dense"]
+
+
+@dataclass(frozen=True)
+class Dense(Layer):
+    r"""Weights from every channel to every channel; at each pixel alike when the input has pixels.
+
+    .. math:: K' = \sigma_w^2 K + \sigma_b^2, \qquad \Theta' = K' + \sigma_w^2\,\Theta
+
+    Example:
+        >>> Dense(weight_variance=2.0).output_shape((5,), width=7)
+        (7,)
+    """
+
+    weight_variance: float = 1.0
+    bias_variance: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_variances("Dense", self.weight_variance, self.bias_variance)
+
+    @property
+    def centres(self) -> bool | None:
+        return True
+
+    def output_shape(self, shape: Shape, width: int = 1) -> Shape:
+        return (width, *shape[1:])
+
+    def module(self, shape: Shape, width: int, build: Build) -> nn.Module:
+        return DenseModule(shape[0], width, self, build)
+
+    def need(self, after: Need) -> Need:
+        return after
+
+    def propagate(self, cov: Covariance, need: Need) -> Covariance:
+        return cov.affine(self.weight_variance, self.bias_variance, mix=lambda k: k)
+
+
+class DenseModule(nn.Module):
+    """The finite layer: ``weight`` is (out, in)."""
+
+    bias: Tensor | None
+
+    def __init__(self, n_in: int, n_out: int, layer: Dense, build: Build) -> None:
+        super().__init__()
+        self.layer = layer
+        self.weight, self.scale = build.weight((n_out, n_in), n_in, layer.weight_variance)
+        bias, self.bias_scale = build.bias((n_out,), layer.bias_variance)
+        self.register_parameter("bias", bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if x.ndim == 2:
+            y = x @ self.weight.mT * self.scale
+        else:
+            y = torch.einsum("nc...,oc->no...", x, self.weight) * self.scale
+        if self.bias is not None:
+            y = y + self.bias_scale * self.bias.reshape(-1, *(1,) * (x.ndim - 2))
+        return y

@@ -1,0 +1,62 @@
+"""Dropout, as it acts while training."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from priorscope.models.kernels._covariance import Covariance, pixel_embed
+from priorscope.models.kernels._need import Need
+from priorscope.models.layers._layer import Layer, Shape
+from priorscope.models.networks._build import Build
+
+__all__ = ["Dropout"]
+
+
+@dataclass(frozen=True)
+class Dropout(Layer):
+    r"""Each number is zero with probability ``rate`` and divided by 1 − rate otherwise, independently per input.
+
+    The mean over masks leaves covariances between different inputs or pixels alone and divides those of an input's pixel
+    with itself by 1 − rate (NNGP and NTK). In evaluation mode the finite layer does nothing; the kernel is that of training.
+
+    Example:
+        >>> Dropout(0.5).output_shape((3, 8))
+        (3, 8)
+    """
+
+    rate: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.rate < 1:
+            raise ValueError(f"Dropout needs 0 <= rate < 1, the share of numbers dropped; got {self.rate!r}.")
+
+    def output_shape(self, shape: Shape, width: int = 1) -> Shape:
+        return shape
+
+    def module(self, shape: Shape, width: int, build: Build) -> nn.Module:
+        return nn.Dropout(self.rate)
+
+    def need(self, after: Need) -> Need:
+        return after
+
+    def propagate(self, cov: Covariance, need: Need) -> Covariance:
+        cov = cov.reduced(need)
+        factor = 1 / (1 - self.rate)
+        scale = lambda k, c: k * _where_equal(c, factor, k)  # noqa: E731
+        ntk = None if cov.ntk is None else scale(cov.ntk, cov)
+        return cov.moved(scale(cov.cross, cov), ntk, lambda c: scale(c.cross, c), gaussian=False)
+
+
+def _where_equal(cov: Covariance, factor: float, like: Tensor) -> Tensor:
+    """``factor`` where input and pixel meet themselves, one elsewhere; shaped to broadcast against ``cov.cross``."""
+    if not cov.same:
+        return torch.ones((), dtype=like.dtype, device=like.device)
+    pixels = torch.full(cov.spatial, factor - 1, dtype=like.dtype, device=like.device)
+    excess = pixel_embed(pixels, cov.n_space) if cov.kind is Need.FULL else pixels
+    if not cov.paired:
+        eye = torch.eye(like.shape[0], dtype=like.dtype, device=like.device)
+        excess = eye.reshape(*eye.shape, *(1,) * excess.ndim) * excess
+    return 1 + excess

@@ -1,0 +1,57 @@
+"""The interface of a layer: what it does to a finite network and what it does to a covariance."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from math import prod
+
+from torch import nn
+
+from priorscope.models.kernels._covariance import Covariance
+from priorscope.models.kernels._need import Need
+from priorscope.models.networks._build import Build
+
+__all__ = ["Layer", "spatial_size"]
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Layer(ABC):
+    """One layer: a finite torch module and a step of the infinite-width kernel.
+
+    A shape is ``(channels, *spatial)`` with no, one or two spatial axes. ``centres`` says what the layer does to the mean of
+    its outputs over the weights: True, fresh symmetric weights make it zero; None, it keeps what came; False, it breaks it.
+
+    Example:
+        >>> import priorscope as ps
+        >>> isinstance(ps.models.Dense(), ps.models.Layer)
+        True
+    """
+
+    @property
+    def centres(self) -> bool | None:
+        """True when the outputs have zero mean over this layer's own weights, None when the mean's symmetry is kept."""
+        return None
+
+    @abstractmethod
+    def output_shape(self, shape: Shape, width: int = 1) -> Shape:
+        """Shape of one output for one input of ``shape``, in a network whose hidden layers have ``width`` channels."""
+
+    @abstractmethod
+    def module(self, shape: Shape, width: int, build: Build) -> nn.Module:
+        """The finite layer for inputs of ``shape``, with ``width`` output channels where the layer has weights."""
+
+    @abstractmethod
+    def need(self, after: Need) -> Need:
+        """Which pixel covariances this layer must be given so that its output has those of ``after``."""
+
+    @abstractmethod
+    def propagate(self, cov: Covariance, need: Need) -> Covariance:
+        """Advance the covariances of the infinitely wide network by this layer, keeping those of ``need``."""
+
+
+def spatial_size(shape: Shape) -> int:
+    """Number of pixels of a ``(channels, *spatial)`` shape."""
+    return prod(shape[1:])

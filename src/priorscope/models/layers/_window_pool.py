@@ -1,0 +1,119 @@
+"""Pooling over windows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from priorscope.models.kernels._covariance import Covariance
+from priorscope.models.kernels._need import Need
+from priorscope.models.layers._checks import check_positive
+from priorscope.models.layers._conv import check_spatial
+from priorscope.models.layers._layer import Layer, Shape
+from priorscope.models.layers._taps import output_size
+from priorscope.models.networks._build import Build
+
+__all__ = ["AvgPool", "SumPool"]
+
+
+def _pooled_shape(who: str, shape: Shape, window: int, stride: int) -> Shape:
+    check_spatial(who, shape)
+    if min(shape[1:]) < window:
+        raise ValueError(
+            f"{who}(window={window}) needs at least {window} pixels along each axis; got {tuple(shape[1:])}. "
+            "Use a smaller window."
+        )
+    return (shape[0], *(output_size(s, window, stride, "valid") for s in shape[1:]))
+
+
+def _pool(k: Tensor, n_space: int, window: int, stride: int, mean: bool) -> Tensor:
+    """Mean or sum over windows in each of the last ``2 n_space`` axes (pixels of both inputs)."""
+    for axis in range(k.ndim - 2 * n_space, k.ndim):
+        k = k.unfold(axis, window, stride)
+        k = k.mean(-1) if mean else k.sum(-1)
+    return k
+
+
+@dataclass(frozen=True)
+class AvgPool(Layer):
+    r"""Mean over windows, unpadded: :math:`K'_{\alpha\alpha'} = w^{-2}\sum_{\beta\beta'} K_{s\alpha+\beta,s\alpha'+\beta'}`.
+
+    w counts the pixels of a window; ``stride`` defaults to the window. Pixels that fill no whole window are dropped.
+
+    Example:
+        >>> AvgPool(2).output_shape((3, 8, 8))
+        (3, 4, 4)
+    """
+
+    window: int = 2
+    stride: int | None = None
+
+    def __post_init__(self) -> None:
+        check_positive("AvgPool", "window", self.window)
+        if self.stride is None:
+            object.__setattr__(self, "stride", self.window)
+        check_positive("AvgPool", "stride", self.stride)
+
+    def output_shape(self, shape: Shape, width: int = 1) -> Shape:
+        return _pooled_shape("AvgPool", shape, self.window, self.stride or self.window)
+
+    def module(self, shape: Shape, width: int, build: Build) -> nn.Module:
+        self.output_shape(shape)
+        return WindowPoolModule(self.window, self.stride or self.window, mean=True)
+
+    def need(self, after: Need) -> Need:
+        return Need.FULL
+
+    def propagate(self, cov: Covariance, need: Need) -> Covariance:
+        spatial = self.output_shape((1, *cov.spatial))[1:]
+        step = lambda k: _pool(k, len(spatial), self.window, self.stride or self.window, mean=True)  # noqa: E731
+        return cov.linear(step, spatial=spatial).reduced(need)
+
+
+@dataclass(frozen=True)
+class SumPool(Layer):
+    r"""Sum over windows, unpadded: :math:`K'_{\alpha\alpha'} = \sum_{\beta\beta'} K_{s\alpha+\beta,s\alpha'+\beta'}`.
+
+    Example:
+        >>> SumPool(3, stride=1).output_shape((3, 8))
+        (3, 6)
+    """
+
+    window: int = 2
+    stride: int | None = None
+
+    def __post_init__(self) -> None:
+        check_positive("SumPool", "window", self.window)
+        if self.stride is None:
+            object.__setattr__(self, "stride", self.window)
+        check_positive("SumPool", "stride", self.stride)
+
+    def output_shape(self, shape: Shape, width: int = 1) -> Shape:
+        return _pooled_shape("SumPool", shape, self.window, self.stride or self.window)
+
+    def module(self, shape: Shape, width: int, build: Build) -> nn.Module:
+        self.output_shape(shape)
+        return WindowPoolModule(self.window, self.stride or self.window, mean=False)
+
+    def need(self, after: Need) -> Need:
+        return Need.FULL
+
+    def propagate(self, cov: Covariance, need: Need) -> Covariance:
+        spatial = self.output_shape((1, *cov.spatial))[1:]
+        step = lambda k: _pool(k, len(spatial), self.window, self.stride or self.window, mean=False)  # noqa: E731
+        return cov.linear(step, spatial=spatial).reduced(need)
+
+
+class WindowPoolModule(nn.Module):
+    """The finite layer."""
+
+    def __init__(self, window: int, stride: int, mean: bool) -> None:
+        super().__init__()
+        self.window, self.stride, self.mean = window, stride, mean
+
+    def forward(self, x: Tensor) -> Tensor:
+        pool = F.avg_pool1d if x.ndim == 3 else F.avg_pool2d
+        y: Tensor = pool(x, self.window, self.stride)
+        return y if self.mean else y * self.window ** (x.ndim - 2)

@@ -1,0 +1,1 @@
+"""Finite networks: how their weights are drawn and scaled, and many of them at once."""

@@ -1,0 +1,1 @@
+"""What breaks the curse of dimensionality in deep learning? (2021)"""

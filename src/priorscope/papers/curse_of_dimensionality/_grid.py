@@ -1,0 +1,96 @@
+"""The points of the symmetry paper: exact parts, then accuracies on two sets of images."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from priorscope.papers.curse_of_dimensionality._systems import GROUPS, VARIANTS
+
+__all__ = ["ROTATIONS", "grid"]
+
+ROTATIONS = ("O(c)⊗I", "O(c)^d", "O(cd)")
+PLAIN_AND_ROTATED = ("identity", *ROTATIONS)
+SYSTEMS = ("fcn", "lcn", "vec", "gap", "lap")
+Point = dict[str, Any]
+
+TINY: Point = {"data": "local", "size": 4, "n": 16, "n_test": 32, "width": 4, "steps": 10}
+CIFAR: Point = {"data": "cifar10", "size": 8, "n": 2000, "n_test": 2000, "width": 24, "steps": 400}
+LOCAL: Point = {"data": "local", "size": 6, "n": 1000, "n_test": 1000, "width": 16, "steps": 300}
+PUBLISHED: Point = {"data": "cifar10", "size": 32, "n": 50000, "n_test": 10000, "width": 512, "steps": 40000}
+
+
+def grid(scale: str) -> list[Point]:
+    """The exact parts (kernel, coupling, inclusion), then accuracies: system × group × variant × draw."""
+    if scale == "tiny":
+        few = {**TINY, "width": 3, "steps": 100, "seed": 0}
+        cells = [p for name in ("fcn", "vec", "gap") for v in ("ntk", "nn+") for p in _cells(name, v, TINY, range(1))]
+        return _exact(few, ROTATIONS) + cells
+    if scale == "paper":
+        few = {**PUBLISHED, "size": 8, "n": 64, "n_test": 32, "width": 16, "steps": 100, "seed": 0}
+        cells = [p for name in SYSTEMS for v in VARIANTS for p in _cells(name, v, PUBLISHED, range(5), GROUPS)]
+        return _exact(few, GROUPS[1:]) + cells
+    few = {**CIFAR, "n": 64, "n_test": 32, "width": 16, "steps": 100, "seed": 0}
+    return _exact(few, GROUPS[1:]) + _small_kernels() + _small_networks() + _small_interventions()
+
+
+def _cells(
+    system: str, variant: str, sizes: Point, seeds: range, groups: tuple[str, ...] = PLAIN_AND_ROTATED
+) -> list[Point]:
+    cell = {"part": "accuracy", "system": system, "variant": variant, **sizes}
+    return [{**cell, "group": g, "seed": seed} for seed in seeds for g in groups]
+
+
+def _exact(few: Point, groups: tuple[str, ...]) -> list[Point]:
+    """Kernels and coupled networks under groups inside and outside; the inclusions."""
+    points: list[Point] = []
+    for name in ("fcn", "lcn", "vec", "gap", "linear"):
+        points += [{"part": "kernel", "system": name, "group": g, "variant": "ntk", **few} for g in groups]
+    for name in ("fcn", "lcn", "vec", "gap"):
+        points += [{"part": "coupling", "system": name, "group": g, "variant": "nn+", **few} for g in ROTATIONS]
+    for depth in (2, 3):
+        points.append({"part": "inclusion", "system": "all", "group": "identity", "variant": f"depth {depth}", **few})
+    return points
+
+
+def _small_kernels() -> list[Point]:
+    """Pooled kernels cost d² a pair of images: all five systems at a size they allow, FCN, LCN and VEC at 2,000 too."""
+    shared = {**CIFAR, "n": 400, "n_test": 500}
+    local = {**LOCAL, "n": 500, "n_test": 500}
+    points: list[Point] = []
+    for name in ("fcn", "lcn", "vec", "gap"):
+        points += _cells(name, "ntk", shared, range(2)) + _cells(name, "ntk", local, range(2))
+        points += _cells(name, "ntk", shared, range(1), ("P(c)^d", "P(cd)"))
+    points += _cells("lap", "ntk", shared, range(1)) + _cells("lap", "ntk", local, range(1))
+    large = {**CIFAR, "n_test": 1000}
+    points += _cells("fcn", "ntk", large, range(2), GROUPS) + _cells("vec", "ntk", large, range(1), GROUPS)
+    points += _cells("vec", "ntk", large, range(1, 2))
+    return points + _cells("lcn", "ntk", large, range(2), ("identity", "O(c)^d", "O(cd)"))
+
+
+def _small_networks() -> list[Point]:
+    """NN, NN+ and NN++; LCN (d times the filters) mostly as the system that O(c)^d leads to."""
+    points: list[Point] = []
+    for sizes, draws in ((CIFAR, {"nn": 1, "nn+": 2, "nn++": 1}), (LOCAL, {"nn": 3, "nn+": 3, "nn++": 3})):
+        for variant, n_draws in draws.items():
+            slow = {**sizes, "steps": 2 * sizes["steps"]} if variant == "nn" else sizes  # its rate is small
+            for name in ("fcn", "vec", "gap"):
+                points += _cells(name, variant, slow, range(n_draws))
+            points += _cells("lcn", variant, slow, range(n_draws), ("identity",))
+        points += _cells("lcn", "nn+", sizes, range(1), ("O(c)^d", "O(cd)"))
+        points += _cells("lap", "nn+", sizes, range(1))
+    for name in ("fcn", "vec", "gap"):
+        points += _cells(name, "nn+", LOCAL, range(1), ("P(c)⊗I", "P(c)^d", "P(cd)"))
+    return points
+
+
+def _small_interventions() -> list[Point]:
+    """More draws where S0.5 compares means; on the synthetic set with fewer images, so that GAP is ahead of VEC."""
+    points: list[Point] = []
+    few = {**LOCAL, "n": 300, "steps": 600}
+    for sizes, seeds in ((CIFAR, range(2, 4)), (few, range(6))):
+        points += _cells("vec", "nn+", sizes, seeds, ("O(c)⊗I", "O(c)^d"))
+        points += _cells("gap", "nn+", sizes, seeds, ("O(c)⊗I",))
+        for name in ("vec", "gap"):
+            lacking = range(1, 4) if sizes is CIFAR else seeds
+            points += _cells(name, "nn++", sizes, lacking, ("O(c)⊗I",))
+    return points

@@ -1,0 +1,105 @@
+"""A linear and a circular feature that both tell the class: which one a network relies on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from priorscope.lab import Claim, Paper, Verdict
+from priorscope.papers.geometry._charts import panels
+from priorscope.papers.geometry._sizes import REDUCED, SOURCE, models_of, sizes, width_of
+from priorscope.statistics import bootstrap_interval
+
+__all__ = ["PAPER"]
+
+
+def grid(scale: str) -> list[dict[str, Any]]:
+    """Models × repeats; each run trains one network a rank of the linear feature."""
+    epochs, repeats, ranks = {"tiny": (2, 1, 2), "small": (30, 5, 5), "paper": (100, 5, 1022)}[scale]
+    names = ("mlp",) if scale == "tiny" else models_of(scale)
+    return [
+        {"model": m, "width": width_of(m, scale), **sizes(scale), "epochs": epochs, "ranks": ranks, "seed": s}
+        for m in names
+        for s in range(repeats)
+    ]
+
+
+def run(point: dict[str, Any]) -> dict[str, Any]:
+    """Accuracy on test sets where only the linear or only the circular feature tells the class."""
+    from priorscope.data import linear_plus_circle
+    from priorscope.papers.geometry._models import accuracies, geometry, spaced_ranks, train
+
+    name, size, seed = point["model"], point["size"], point["seed"]
+    modes = geometry(name, point["n_models"], 1, size, point["width"]).modes
+    plane = modes[:, :2].mT
+    ranks = spaced_ranks(2, modes.shape[1], point["ranks"])
+    options = {"seed": seed, "input_shape": (1, size, size), "radii": (1.0, 3.0), "strength": 1.0}
+    by_feature = {
+        keep: [linear_plus_circle(modes[:, k], plane, point["n_train"], 1000, keep=keep, **options) for k in ranks]
+        for keep in ("linear", "circle")
+    }
+    sets = by_feature["linear"]  # the training splits are the same
+    template, params = train(name, sets, seed=seed, width=point["width"], epochs=point["epochs"], batch=point["batch"])
+    out = {keep: np.array(accuracies(template, params, sets)) for keep, sets in by_feature.items()}
+    fit = np.array(accuracies(template, params, sets, which="train"))
+    return {"rank": np.array(ranks), **out, "train_accuracy": fit}
+
+
+def curves(table: pd.DataFrame) -> pd.DataFrame:
+    """One row a model, repeat and rank."""
+    rows = [
+        {"model": r["model"], "seed": r["seed"], "rank": int(k), "linear": float(a), "circle": float(b)}
+        for r in table.to_dict("records")
+        for k, a, b in zip(r["rank"], r["linear"], r["circle"])
+    ]
+    return pd.DataFrame(rows)
+
+
+def _judge(table: pd.DataFrame) -> Verdict:
+    long = curves(table)
+    names = sorted(set(long["model"]) - {"mlp"})
+    if len(names) < 2:
+        return Verdict("not run", note="this scale has not all models")
+    long["excess"] = long["linear"] - long["circle"]
+    words, crosses = [], []
+    for model in names:
+        rows = long[long["model"] == model]
+        first = bootstrap_interval(rows[rows["rank"] == rows["rank"].min()]["excess"])
+        last = bootstrap_interval(rows[rows["rank"] == rows["rank"].max()]["excess"])
+        crosses.append(first.low > 0 and last.high < 0)
+        words.append(
+            f"{model}: linear minus circular {first.value:.2f} at the first rank, {last.value:.2f} at the last"
+        )
+    rows = long[(long["model"] == names[-1]) & (long["rank"] == long["rank"].max())]
+    value = bootstrap_interval(rows["excess"])
+    note = "; ".join(words) + f". {REDUCED}"
+    verdict = "holds" if all(crosses) else ("not shown" if any(crosses) else "fails")
+    return Verdict(verdict, value.value, value.low, value.high, note)
+
+
+def chart(table: pd.DataFrame) -> Any:
+    """Both accuracies against the rank of the linear feature, a panel a model."""
+    long = curves(table).melt(["model", "seed", "rank"], ["linear", "circle"], "feature", "accuracy")
+    titles: dict[str, Any] = {
+        "title": "Which feature the network relies on",
+        "y_title": "accuracy by this feature alone",
+    }
+    return panels(
+        long, "rank", "accuracy", "feature", "model", chance=0.5, x_title="rank of the linear one in G", **titles
+    )
+
+
+CLAIMS = (
+    Claim(
+        "S4.10",
+        f"{SOURCE}, Fig. 5",
+        "as the eigenvalue of the linear feature falls, the network switches from it to the circular feature",
+        "the two accuracies cross",
+        None,
+        _judge,
+    ),
+)
+
+PAPER = Paper("simplicity", "Simplicity bias and the geometry of the input space", SOURCE, 1, grid, run, CLAIMS, chart)

@@ -1,0 +1,1 @@
+"""Disentangling feature and lazy training in deep neural networks (2020)"""

@@ -1,0 +1,172 @@
+"""Which regime is better on images: dense and convolutional networks, lazy and feature training of the same members."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+from priorscope.data import cifar10, digits, fashion_mnist, mnist
+from priorscope.inference import GradientFlow
+from priorscope.lab import Paper, Verdict
+from priorscope.models import gap
+from priorscope.papers._announced_regimes import LAZY, claims_of
+from priorscope.papers.lazy_feature._networks import DenseStack
+from priorscope.statistics import bootstrap_interval
+
+__all__ = ["PAPER"]
+
+SOURCES = {"mnist": mnist, "fashion_mnist": fashion_mnist, "cifar10": cifar10}
+VARIANCE = 2.35  # of weights before GELU, about one over its second moment under N(0, 1): signals keep their size
+# of each scale: (kind, data, side, width, draws of the training set), then what all share
+SIZES: dict[str, tuple[list[tuple[str, str, int, int, int]], dict[str, Any]]] = {
+    "tiny": (
+        [("dense", "digits", 8, 8, 1), ("conv", "digits", 8, 4, 1)],
+        {"n_train": 10, "n_test": 100, "members": 2, "max_turn": 1e-1, "max_steps": 60},
+    ),
+    "small": (
+        [
+            ("conv", "cifar10", 8, 16, 2),
+            ("conv", "mnist", 8, 16, 2),
+            ("dense", "mnist", 10, 64, 3),
+            ("dense", "fashion_mnist", 10, 64, 3),
+        ],
+        {"n_train": 150, "n_test": 2000, "members": 4, "max_turn": 1e-3, "max_steps": 2000},
+    ),
+    "paper": (
+        [
+            ("conv", "cifar10", 32, 128, 1),
+            ("conv", "mnist", 28, 128, 1),
+            ("dense", "mnist", 28, 1000, 1),
+            ("dense", "fashion_mnist", 28, 1000, 1),
+            ("dense", "cifar10", 32, 1000, 1),
+        ],
+        {"n_train": 10_000, "n_test": 10_000, "members": 10, "max_turn": 1e-4, "max_steps": 200_000},
+    ),
+}
+FEATURE, FROZEN = 1e-1, 1e2  # output scales √h α of the two regimes
+DEPTH = 2
+
+
+def grid(scale: str) -> list[dict[str, Any]]:
+    """A point a kind of network and a draw of the training set: all members at both output scales in one flow."""
+    shapes, common = SIZES[scale]
+    return [
+        {"kind": kind, "data": data, "side": side, "width": width, **common, "seed": seed}
+        for kind, data, side, width, draws in shapes
+        for seed in range(draws)
+    ]
+
+
+def images(point: dict[str, Any]) -> tuple[SimpleNamespace, SimpleNamespace]:
+    """Parity of the class, images centred by the training and test sets' mean, each of norm √d; training and test set."""
+    n, m, seed = point["n_train"], point["n_test"], point["seed"]
+    if point["data"] == "digits":
+        data = digits("parity").subset(n, seed, m)
+    else:
+        data = SOURCES[point["data"]]("parity", size=point["side"], n_train=n, n_test=m, seed=seed)
+    x = torch.cat([data.train.inputs, data.test.inputs])
+    x = x - x.mean(0)
+    x = x / x.flatten(1).norm(dim=1).reshape(-1, 1, 1, 1) * x[0].numel() ** 0.5
+    x = x if point["kind"] == "conv" else x.flatten(1).double()
+    return (
+        SimpleNamespace(inputs=x[:n], targets=data.train.targets.to(x.dtype)),
+        SimpleNamespace(inputs=x[n:], targets=data.test.targets.to(x.dtype)),
+    )
+
+
+def run(point: dict[str, Any]) -> dict[str, Any]:
+    """Test errors (2, members) of the same starts trained in the feature and in the lazy regime."""
+    train, test = images(point)
+    K, width = point["members"], point["width"]
+    seeds = [*range(K), *range(K)]
+    dtype = train.inputs.dtype
+    model: Any
+    if point["kind"] == "conv":
+        net = gap(DEPTH, activation="gelu", weight_variance=VARIANCE)
+        model = net.ensemble(tuple(train.inputs.shape[1:]), width=width, outputs=1, seeds=seeds)
+    else:
+        model = DenseStack(train.inputs.shape[1], width, DEPTH, seeds)
+    flow = GradientFlow(
+        alpha=(np.repeat([FEATURE, FROZEN], K) / width**0.5).tolist(),
+        loss="soft-hinge",
+        stop="fitted",
+        max_turn=point["max_turn"],
+        max_steps=point["max_steps"],
+        record=1,
+        time=1e12,
+        dtype=dtype,
+    )
+    fitted = flow.fit(model, train)
+    F = torch.cat([fitted.predict(part) for part in test.inputs.split(250)], 1)  # (2K, n, 1)
+    errors = (F * test.targets <= 0).double().mean((1, 2)).reshape(2, K)
+    means = F.reshape(2, K, -1).mean(1)
+    return {
+        "error": errors.numpy(),
+        "ensemble": (means * test.targets[:, 0] <= 0).double().mean(1).numpy(),
+        "finished": fitted.finished.double().reshape(2, K).numpy(),
+        "steps": fitted.steps.double().reshape(2, K).numpy(),
+        "weight_change": ((fitted.params - fitted.initial).norm(dim=1) / fitted.initial.norm(dim=1))
+        .reshape(2, K)
+        .numpy(),
+    }
+
+
+def _judge(table: pd.DataFrame) -> Verdict:
+    """Dense networks: feature minus lazy error; convolutional ones: lazy minus feature. All must be above zero."""
+    found, first = {}, None
+    for (kind, data), rows in table.groupby(["kind", "data"], sort=False):
+        errors = np.concatenate([np.asarray(e, float) for e in rows.error], 1)  # (2, draws · members)
+        gain = (errors[0] - errors[1]) * (1 if kind == "dense" else -1)
+        found[f"{kind} on {data}"] = bootstrap_interval(gain)
+        first = first or f"{kind} on {data}"
+    done = min(float(np.asarray(f, float).mean()) for f in table.finished)
+    note = "gain of the better regime, " + ", ".join(
+        f"{name} {g.value:+.3f} [{g.low:+.3f}, {g.high:+.3f}]" for name, g in found.items()
+    )
+    note += f"; at least {done:.0%} of the networks met all margins"
+    if first is None or {kind for kind in table.kind} != {"dense", "conv"}:
+        return Verdict("not shown", note="one kind of network only")
+    g = found[first]
+    verdict = "not shown"
+    if done >= 0.9 and any(gain.high < 0 for gain in found.values()):
+        verdict = "fails"
+    elif done >= 0.9 and all(gain.low > 0 for gain in found.values()):
+        verdict = "holds"
+    return Verdict(verdict, g.value, g.low, g.high, note)
+
+
+def chart(table: pd.DataFrame) -> Any:
+    """Test errors of the two regimes, a line a network from feature to lazy."""
+    import altair as alt
+
+    rows = []
+    for _, row in table.iterrows():
+        for k, pair in enumerate(np.asarray(row.error, float).T):
+            name = f"{'dense' if row.kind == 'dense' else 'convolutional'}, {row.data.replace('_', '-')}"
+            rows += [
+                {"net": name, "member": f"{row.seed}.{k}", "regime": regime, "error": e}
+                for regime, e in zip(("feature", "lazy"), pair)
+            ]
+    frame = pd.DataFrame(rows)
+    x = alt.X("regime:N", title=None, axis=alt.Axis(labelAngle=0))
+    y = alt.Y("error:Q", title="test error", scale=alt.Scale(zero=False), axis=alt.Axis(format="%"))
+    lines = alt.Chart().mark_line(opacity=0.4, point=True).encode(x, y, detail="member:N")
+    mean = alt.Chart().mark_line(strokeWidth=4, color="#fa5d36").encode(x, alt.Y("mean(error):Q"))
+    both = alt.layer(lines, mean, data=frame).properties(width=150)
+    return both.facet(alt.Facet("net:N", title=None), columns=4).resolve_scale(y="independent")
+
+
+PAPER = Paper(
+    name="lazy-feature-data",
+    title="Dense networks are better lazy, convolutional ones with features",
+    source=LAZY,
+    version=1,
+    grid=grid,
+    run=run,
+    claims=claims_of({"L.12": ("intervals of all four differences above zero, nine networks in ten fitted", _judge)}),
+    chart=chart,
+)

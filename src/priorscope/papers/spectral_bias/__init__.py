@@ -1,0 +1,1 @@
+"""Spectral bias: which frequencies a network learns first."""

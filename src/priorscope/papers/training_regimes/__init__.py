@@ -1,0 +1,1 @@
+"""Landscape and training regimes in deep learning (2021)"""

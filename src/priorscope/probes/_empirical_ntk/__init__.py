@@ -1,5 +1,0 @@
-"""Empirical tangent kernels: the definition, and the ways to compute it."""
-
-from ._empirical_ntk import empirical_ntk
-
-__all__ = ["empirical_ntk"]

@@ -1,6 +1,0 @@
-"""Forecasts of learning curves from a pilot sample: one file an estimator, one that combines them."""
-
-from ._combine import forecast, forecast_gram
-from ._result import Forecast, SamplesNeeded
-
-__all__ = ["Forecast", "SamplesNeeded", "forecast", "forecast_gram"]

@@ -1,0 +1,1 @@
+"""Learning curves: measured on a pilot, forecast beyond it."""

@@ -1,0 +1,192 @@
+"""Three forecasts of one learning curve, and the one curve with an interval made of them."""
+
+from __future__ import annotations
+
+import time as clock
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import norm
+
+from priorscope.probes.curves._learning_curve import LearningCurve, check_ridge, measure
+from priorscope.probes.curves.forecast._kernel_pca import pca_exponents
+from priorscope.probes.curves.forecast._power_law import local_power_law
+from priorscope.probes.curves.forecast._result import Forecast
+from priorscope.probes.curves.forecast._spectral import fit_spectral
+from priorscope.probes.curves.pilot import Pilot, draw_pilot, gram_of
+
+__all__ = ["forecast", "forecast_gram"]
+
+Array = NDArray[np.float64]
+_REACH = 1000.0  # how far beyond the pilot the curve is followed, for samples_needed
+_WEIGHTS = {
+    "power law": 0.7,
+    "spectral theory": 0.3,
+    "kernel PCA": 0.0,
+}  # on development tasks, docs/papers/forecast.md
+TRAINING = 1.2  # the bootstrap resamples tested samples only; by hand: 83 to 100 % of development intervals cover
+_DISAGREE = 1.5  # ratio between estimators at the largest n that is worth a warning
+
+
+def _classification(curve: LearningCurve, log_mse: Array, grid: Array, z: float) -> tuple[Array, Array, Array] | None:
+    """Misclassification: its own power law and its relation to the squared error, averaged in the logarithm."""
+    if curve.wrong is None or curve.wrong_draws is None:
+        return None
+    tested = curve.nested.count.sum(1) / max(curve.nested.count.max(), 1)
+    floor = 0.25 / tested  # a quarter of one mistake, so that a perfect pilot keeps a finite logarithm
+    wrong = np.maximum(curve.wrong, floor)
+    draws = np.log(np.maximum(curve.wrong_draws, floor))
+    sizes = curve.sizes.astype(float)
+    direct, scatter = local_power_law(sizes, wrong, np.cov(draws.T), grid)
+    upper = sizes >= sizes.max() / 8
+    weight = 1 / (draws.std(0) + 0.02)
+    slope, height = np.polyfit(np.log(curve.error[upper]), np.log(wrong[upper]), 1, w=weight[upper])
+    through = height + max(slope, 0.0) * log_mse
+    middle = np.minimum(0.5 * (direct + through), np.log(max(float(curve.wrong.max()), 1e-12)))
+    width = z * np.sqrt((TRAINING * scatter) ** 2 + (0.5 * (direct - through)) ** 2)
+    return np.exp(middle), np.exp(middle - width), np.minimum(np.exp(middle + width), 1.0)
+
+
+def _warnings(curve: LearningCurve, logs: dict[str, Array], at: Array, grid: Array) -> tuple[str, ...]:
+    notes = []
+    top = float(np.interp(np.log(at.max()), np.log(grid), np.arange(len(grid))))
+    ends = {name: float(np.exp(np.interp(top, np.arange(len(grid)), v))) for name, v in logs.items()}
+    if max(ends.values()) > _DISAGREE * min(ends.values()):
+        worst = ", ".join(f"{name} {value:.3g}" for name, value in ends.items())
+        notes.append(f"the estimators disagree at n = {at.max():.0f} ({worst}): measure at a larger pilot")
+    if curve.pilot < 100:
+        notes.append(f"the pilot has only {curve.pilot} samples: the curve beyond it is a guess")
+    hump = float(curve.error[curve.sizes <= 0.75 * curve.sizes[-1]].min(initial=np.inf))
+    if curve.error[-1] > hump:
+        notes.append(
+            f"the error on the pilot does not fall with more samples ({hump:.3g} at fewer, {curve.error[-1]:.3g} at "
+            f"{curve.sizes[-1]}): where it will fall cannot be seen from here"
+        )
+    if curve.error[-1] > 0.9 * curve.null_error:
+        notes.append("the kernel barely beats predicting zero on the pilot: the target may be outside its reach")
+    if at.max() > 8 * curve.pilot:
+        notes.append(f"n = {at.max():.0f} is more than 8 times the pilot, farther than these forecasts are meant for")
+    if curve.jitter > 0:
+        notes.append(f"added jitter {curve.jitter:.1e} to a nearly singular kernel matrix (repeated samples?)")
+    return tuple(notes)
+
+
+def forecast_gram(
+    gram: Array,
+    pilot: Pilot,
+    n: ArrayLike,
+    *,
+    ridge: float | str = 0.0,
+    time: float | None = None,
+    level: float = 0.9,
+    orderings: int = 24,
+    seed: int = 0,
+) -> Forecast:
+    """The forecast from the kernel matrix of the pilot; see :func:`forecast`."""
+    started = clock.perf_counter()
+    at = np.atleast_1d(np.asarray(n, dtype=float))
+    size = len(pilot)
+    if (at < 2).any() or (at > _REACH * size).any() or not 0 < level < 1:
+        raise ValueError(
+            f"forecast needs 2 <= n <= {_REACH:.0f} times the pilot ({size} samples) and 0 < level < 1; got n = {at}, "
+            f"level = {level}."
+        )
+    check_ridge(ridge, time)
+    curve = measure(gram, pilot, ridge=ridge, time=time, orderings=orderings, seed=seed)
+    sizes = curve.sizes.astype(float)
+    y, draws = np.log(curve.error), np.log(curve.draws)
+    spread = draws.std(0) + 0.01
+    grid = np.geomspace(min(float(sizes[0]), float(at.min())), _REACH * size, 100)
+    inside = grid <= sizes[-1]
+    measured = np.interp(np.log(grid), np.log(sizes), y)
+
+    straight, scatter = local_power_law(sizes, curve.error, np.cov(draws.T), grid)
+    logs = {"power law": straight}
+    alpha, beta, exponent = pca_exponents(gram, pilot.targets)
+    exponents = {"kernel PCA eigenvalues": alpha, "kernel PCA power": beta, "kernel PCA error": exponent}
+    if time is None:
+        model = fit_spectral(sizes, y, curve.nested.kappa, size, ridge=curve.ridge)
+        logs["spectral theory"] = np.log(np.maximum(model.errors(grid, float(curve.ridge[-1])), 1e-300))
+        exponents |= {"eigenvalues": model.eigenvalue_exponent, "power": model.power_exponent}
+    logs["kernel PCA"] = -exponent * np.log(grid / sizes[-1])
+    for name, values in logs.items():  # beyond the pilot all start from its last error, so that no curve jumps there
+        last = float(np.interp(np.log(sizes[-1]), np.log(grid), values))
+        logs[name] = np.where(inside, values if name == "spectral theory" else measured, values + y[-1] - last)
+
+    total = sum(_WEIGHTS[name] for name in logs)
+    middle = sum(_WEIGHTS[name] / total * values for name, values in logs.items())
+    assert isinstance(middle, np.ndarray)
+    middle = np.where(inside, measured, middle)
+    if ridge == "tuned":  # then more samples cannot hurt
+        middle = np.where(inside, middle, np.minimum.accumulate(np.minimum(middle, y[-1])))
+    between = sum(_WEIGHTS[name] / total * (values - middle) ** 2 for name, values in logs.items())
+    z = float(norm.ppf(0.5 + level / 2))
+    own = np.interp(np.log(grid), np.log(sizes), spread)  # beyond the pilot, that of its last error
+    sampling = TRAINING * np.where(inside, own, np.maximum(scatter, own))
+    width = z * np.sqrt(sampling**2 + between)
+    wrong = _classification(curve, middle, grid, z)
+    slope = np.gradient(middle, np.log(grid))
+    exponents["combined"] = -float(np.interp(np.log(4 * size), np.log(grid), slope))
+    return Forecast(
+        at,
+        grid,
+        {name: np.exp(v) for name, v in logs.items()},
+        np.exp(middle),
+        np.exp(middle - width),
+        np.exp(middle + width),
+        None if wrong is None else wrong[0],
+        None if wrong is None else wrong[1],
+        None if wrong is None else wrong[2],
+        level,
+        exponents,
+        _warnings(curve, logs, at, grid),
+        curve,
+        clock.perf_counter() - started,
+    )
+
+
+def forecast(
+    data: Any,
+    model: Any,
+    n: ArrayLike,
+    *,
+    pilot: int | None = 400,
+    kind: str = "ntk",
+    ridge: float | str = 0.0,
+    time: float | None = None,
+    level: float = 0.9,
+    orderings: int = 24,
+    seed: int = 0,
+    **kernel_options: Any,
+) -> Forecast:
+    r"""The test error of kernel regression at ``n`` samples, from a pilot of the data, before any of it is trained on.
+
+    Three estimators check each other: *power law*, through the error measured on parts of the pilot, its exponent drifting
+    and an offset admitted where the measured curve asks for one; *spectral theory*, the self-consistent equation
+
+    .. math:: \sum_i \frac{\lambda_i}{\lambda_i+\kappa} + \frac{\delta}{\kappa} = n, \qquad
+              E = \frac{n}{n - \sum_i\mathcal L_i^2} \sum_i (1-\mathcal L_i)^2 v_i^2, \quad
+              \mathcal L_i = \frac{\lambda_i}{\lambda_i+\kappa}
+
+    on a population spectrum inferred from the pilot, tails continued; *kernel PCA*, the exponent of the target's power.
+    The combined curve is the weighted mean of the first two in the logarithm; kernel PCA only takes part in the warning when
+    estimators disagree. The interval (``level``, default 90 %) joins the bootstrap over samples, the drift of the exponent
+    beyond the pilot and the spread of the estimators. Spectral theory takes no part when ``time`` is finite.
+    ``ridge="tuned"`` forecasts regression with the ridge that does best at each size, whose error does not rise with samples.
+
+    Args: ``model`` an Architecture, an ``nn.Module`` (empirical tangent kernel), a kernel function of two batches, or a matrix
+    over the training split; ``pilot`` how many training samples to look at (None: all). Default 400: a second of work, and
+    the largest that keeps pooled convolutional kernels cheap.
+
+    Example:
+        >>> import priorscope as ps, torch
+        >>> x = torch.randn(120, 3, generator=torch.Generator().manual_seed(0))
+        >>> data = ps.data.from_arrays(x, x[:, 0].abs(), test_fraction=0.0)
+        >>> result = forecast(data, lambda a, b: torch.exp(-torch.cdist(a, b)), n=480)
+        >>> bool(result.low[0] < result.error[0] < result.high[0])
+        True
+    """
+    drawn = draw_pilot(data, pilot, seed)
+    gram = gram_of(model, data, drawn, kind=kind, **kernel_options)
+    return forecast_gram(gram, drawn, n, ridge=ridge, time=time, level=level, orderings=orderings, seed=seed)

@@ -1,0 +1,200 @@
+"""What a forecast says: the combined curve with its interval, the estimators behind it, and the inverse question."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from priorscope.probes.curves._learning_curve import LearningCurve
+from priorscope.statistics import Interval
+
+__all__ = ["Forecast", "SamplesNeeded"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class SamplesNeeded:
+    """Training samples at which the forecast reaches an error: value and interval, infinite where it never does.
+
+    Example:
+        >>> SamplesNeeded(0.1, 500.0, 400.0, float("inf")).reached
+        True
+    """
+
+    error: float
+    value: float
+    low: float
+    high: float
+
+    @property
+    def reached(self) -> bool:
+        """Whether the combined curve gets there within the range of the forecast."""
+        return bool(np.isfinite(self.value))
+
+
+def _interpolate(grid: Array, values: Array, at: Array) -> Array:
+    return np.exp(np.interp(np.log(at), np.log(grid), np.log(np.maximum(values, 1e-300))))
+
+
+def _crossing(grid: Array, values: Array, error: float) -> float:
+    below = np.flatnonzero(values <= error)
+    if len(below) == 0:
+        return float("inf")
+    i = int(below[0])
+    if i == 0:
+        return float(grid[0])
+    x0, x1, y0, y1 = *np.log(grid[[i - 1, i]]), *np.log(np.maximum(values[[i - 1, i]], 1e-300))
+    return float(np.exp(x0 + (np.log(error) - y0) / (y1 - y0) * (x1 - x0)))
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Predicted test error at ``n`` training samples, with interval; see :func:`forecast`.
+
+    ``estimators`` holds the curves that were combined ("power law", "spectral theory", "kernel PCA") on ``grid``;
+    ``warnings`` says in words when they disagree or the pilot is too small.
+
+    Example:
+        >>> import priorscope as ps, torch
+        >>> x = torch.randn(80, 2, generator=torch.Generator().manual_seed(0))
+        >>> data = ps.data.from_arrays(x, x[:, 0] * x[:, 1], test_fraction=0.0)
+        >>> result = ps.forecast(data, lambda a, b: torch.exp(-torch.cdist(a, b)), n=[100, 400])
+        >>> bool(result.error[1] < result.error[0]), result.samples_needed(10.0).value <= 10
+        (True, True)
+    """
+
+    n: Array
+    grid: Array
+    estimators: dict[str, Array]
+    combined: Array
+    combined_low: Array
+    combined_high: Array
+    wrong: Array | None
+    wrong_low: Array | None
+    wrong_high: Array | None
+    level: float
+    exponents: dict[str, float]
+    warnings: tuple[str, ...]
+    curve: LearningCurve = field(repr=False)
+    seconds: float = 0.0
+
+    @property
+    def error(self) -> Array:
+        """Mean squared test error at ``n``."""
+        return _interpolate(self.grid, self.combined, self.n)
+
+    @property
+    def low(self) -> Array:
+        """Lower end of the interval at ``n``."""
+        return _interpolate(self.grid, self.combined_low, self.n)
+
+    @property
+    def high(self) -> Array:
+        """Upper end of the interval at ``n``."""
+        return _interpolate(self.grid, self.combined_high, self.n)
+
+    def at(self, n: float) -> Interval:
+        """Mean squared error at one size, with its interval."""
+        if not self.grid[0] <= n <= self.grid[-1]:
+            raise ValueError(f"this forecast reaches from {self.grid[0]:.0f} to {self.grid[-1]:.0f} samples; got {n}.")
+        size = np.array([float(n)])
+        curves = (self.combined, self.combined_low, self.combined_high)
+        return Interval(*(float(_interpolate(self.grid, c, size)[0]) for c in curves))
+
+    def ratio_to(self, other: Forecast, n: float) -> Interval:
+        """This error over that of another forecast from the same pilot, with an interval that knows they share samples.
+
+        Example:
+            >>> import priorscope as ps, torch
+            >>> x = torch.randn(80, 2, generator=torch.Generator().manual_seed(0))
+            >>> data = ps.data.from_arrays(x, x[:, :1], test_fraction=0.0)
+            >>> wide, narrow = (ps.forecast(data, lambda a, b, s=s: torch.exp(-torch.cdist(a, b) / s), n=320) for s in (4, 1))
+            >>> narrow.at(320).low < wide.at(320).high, 1 < narrow.ratio_to(wide, 320).low  # intervals overlap; yet told apart
+            (True, True)
+        """
+        from priorscope.probes.curves.forecast._compare import ratio_of
+
+        return ratio_of(self, other, n)
+
+    def misclassification(self, n: float) -> Interval:
+        """Share of misclassified test samples at one size, with its interval (classification only)."""
+        if self.wrong is None or self.wrong_low is None or self.wrong_high is None:
+            raise ValueError("misclassification needs a classification task; these targets are real-valued.")
+        size = np.array([float(n)])
+        curves = (self.wrong, self.wrong_low, self.wrong_high)
+        return Interval(*(float(_interpolate(self.grid, c, size)[0]) for c in curves))
+
+    def samples_needed(self, error: float, *, metric: str = "mse") -> SamplesNeeded:
+        """Samples at which ``metric`` ("mse" or "misclassification") falls to ``error``, by inverting the curve."""
+        if not error > 0:
+            raise ValueError(f"samples_needed takes an error above 0; got {error}.")
+        if metric == "mse":
+            curves = (self.combined, self.combined_low, self.combined_high)
+        elif metric == "misclassification" and self.wrong is not None:
+            curves = (self.wrong, self.wrong_low, self.wrong_high)  # type: ignore[assignment]
+        else:
+            raise ValueError(f"metric must be 'mse', or 'misclassification' for class labels; got {metric!r}.")
+        return SamplesNeeded(error, *(_crossing(self.grid, c, error) for c in curves))
+
+    def table(self) -> pd.DataFrame:
+        """One row a requested n: combined error, interval, each estimator, and misclassification where there is one."""
+        frame = pd.DataFrame({"n": self.n.astype(int), "error": self.error, "low": self.low, "high": self.high})
+        for name, values in self.estimators.items():
+            frame[name] = _interpolate(self.grid, values, self.n)
+        if self.wrong is not None:
+            frame["misclassified"] = _interpolate(self.grid, self.wrong, self.n)
+        return frame
+
+    def tidy(self, to: ArrayLike | None = None) -> pd.DataFrame:
+        """Curves in long form (n, curve, error, low, high) from the smallest measured size to ``to`` (largest n)."""
+        top = float(np.max(self.n if to is None else to))
+        keep = (self.grid >= self.curve.sizes[0]) & (self.grid <= top * 1.001)
+        parts = [
+            pd.DataFrame(
+                {
+                    "n": self.grid[keep],
+                    "curve": "combined",
+                    "error": self.combined[keep],
+                    "low": self.combined_low[keep],
+                    "high": self.combined_high[keep],
+                }
+            )
+        ]
+        parts += [
+            pd.DataFrame({"n": self.grid[keep], "curve": name, "error": values[keep]})
+            for name, values in self.estimators.items()
+        ]
+        return pd.concat(parts, ignore_index=True)
+
+    def chart(self) -> Any:
+        """Lines: forecasts; band: interval of the combined one; points: errors measured on the pilot."""
+        import altair as alt
+
+        tidy = self.tidy()
+        ticks = alt.Axis(labelOverlap="greedy", labelSeparation=4)
+        x = alt.X("n:Q", title="training samples n", axis=ticks).scale(type="log", nice=False)
+        y = alt.Y("error:Q", title="test error (mean squared)", axis=ticks).scale(type="log", nice=False)
+        pick = alt.selection_point(fields=["curve"], bind="legend")
+        shown = alt.condition(pick, alt.value(1.0), alt.value(0.08))
+        band = (
+            alt.Chart(tidy[tidy["curve"] == "combined"])
+            .mark_area(opacity=0.15)
+            .encode(x=x, y=alt.Y("low:Q", title="test error (mean squared)").scale(type="log", nice=False), y2="high:Q")
+        )
+        lines = (
+            alt.Chart(tidy)
+            .mark_line()
+            .encode(
+                x=x, y=y, color=alt.Color("curve:N", title="forecast"), opacity=shown, tooltip=["curve", "n", "error"]
+            )
+            .add_params(pick)
+        )
+        points = (
+            alt.Chart(self.curve.table()).mark_point(filled=True, color="gray").encode(x=x, y=y, tooltip=["n", "error"])
+        )
+        return (lines + band + points).properties(title=f"forecast from a pilot of {self.curve.pilot}")

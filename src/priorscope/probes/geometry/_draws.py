@@ -1,0 +1,199 @@
+"""Many initialisations of one model: a template and its parameters stacked along a first axis."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+__all__: list[str] = []
+
+Stacked = dict[str, Tensor]
+
+
+class Draws:
+    """Initialisations of a model, drawn in batches.
+
+    - an architecture (anything with ``.network``): its Gaussian parameters come from one call of ``randn`` a tensor;
+    - a module: drawn again by the law of its ``reset_parameters`` (in one call for Linear, Conv and normalisations);
+    - a factory ``seed -> module``, or one without arguments: built one by one with torch's generator at the seed (the
+      global random state is left as it was), then stacked;
+    - a list of modules, such as trained ones: taken in turn as they are.
+    """
+
+    def __init__(self, model: Any, input_shape: tuple[int, ...], seed: int = 0, **network: Any) -> None:
+        self.generator = torch.Generator().manual_seed(seed)
+        self._next_seed = seed * 1_000_003
+        self._network: Callable[[int], nn.Module] | None = None
+        self._laws: dict[str, tuple[str, float]] | None = None
+        self._must_differ = False
+        self._first: Stacked | None = None  # a network drawn before, to see that a factory draws anew
+        if isinstance(model, list | tuple):
+            self._network = _in_turn(model)
+            self.template = self._network(self._next_seed)
+        elif hasattr(model, "network") and not isinstance(model, nn.Module):
+            self._network = lambda s: model.network(input_shape, seed=s, **network)
+            self.template = self._network(self._next_seed)
+            if _is_gaussian_architecture(model, network):
+                self._laws = {name: ("normal", 1.0) for name, _ in self.template.named_parameters()}
+            elif getattr(getattr(model, "build", None), "__module__", "").startswith(
+                "priorscope.models.architectures.zoo"
+            ):
+                self._laws = _default_laws(self.template)  # the zoo keeps torch's own initialisation
+        elif isinstance(model, nn.Module):
+            self.template = copy.deepcopy(model)
+            self._laws = _default_laws(self.template)
+            if self._laws is None:
+                self._network = _resetter(self.template)
+        elif callable(model):
+            self._network = seeded_factory(model)
+            self._must_differ = True
+            self.template = self._network(self._next_seed)
+        else:
+            raise ValueError(
+                "the model must be an architecture, a torch.nn.Module, a list of them or a factory seed -> Module; "
+                f"got {type(model).__name__}."
+            )
+        self.template.eval()
+        if not any(True for _ in self.template.parameters()):
+            raise ValueError("the model has no parameters, so there is nothing to average over.")
+
+    @property
+    def in_one_call(self) -> bool:
+        """Whether parameters are drawn without building modules."""
+        return self._laws is not None
+
+    @property
+    def n_params(self) -> int:
+        """Number of parameters of one model."""
+        return sum(p.numel() for p in self.template.parameters())
+
+    def __call__(self, n: int) -> Stacked:
+        """``n`` more initialisations: each parameter (and buffer) by name, with a first axis of length ``n``."""
+        buffers = {k: v.expand(n, *v.shape) for k, v in self.template.named_buffers()}
+        if self._laws is not None:
+            params = {name: self._law(name, p, n) for name, p in self.template.named_parameters()}
+            return {**params, **buffers}
+        assert self._network is not None
+        nets = []
+        for _ in range(n):
+            nets.append(self._network(self._next_seed))
+            self._next_seed += 1
+        states = [{**dict(net.named_parameters()), **dict(net.named_buffers())} for net in nets]
+        if any(
+            {k: v.shape for k, v in state.items()} != {k: v.shape for k, v in states[0].items()} for state in states
+        ):
+            raise ValueError("the factory gives networks of different shapes; it must change the weights only.")
+        stacked = {k: torch.stack([state[k].detach() for state in states]) for k in states[0]}
+        before = self._first or (states[0] if n > 1 else None)
+        self._first = states[0]
+        if self._must_differ and before and all(torch.equal(before[k], states[-1][k]) for k in before):
+            raise ValueError(
+                "the factory gives the same network every time, so there is nothing to average over. Make it draw new "
+                "weights: let it take a seed, or set no seed of its own."
+            )
+        return stacked
+
+    def _law(self, name: str, parameter: Tensor, n: int) -> Tensor:
+        assert self._laws is not None
+        law, size = self._laws[name]
+        shape = (n, *parameter.shape)
+        if law == "normal":
+            return size * torch.randn(shape, generator=self.generator, dtype=parameter.dtype)
+        if law == "uniform":
+            return size * (2 * torch.rand(shape, generator=self.generator, dtype=parameter.dtype) - 1)
+        return torch.full(shape, size, dtype=parameter.dtype)
+
+
+def _in_turn(networks: Sequence[Any]) -> Callable[[int], nn.Module]:
+    if not networks or not all(isinstance(net, nn.Module) for net in networks):
+        raise ValueError("a list of models must hold torch.nn.Modules, one at least.")
+    count = itertools.count(-1)  # the first call makes the template
+
+    def build(seed: int) -> nn.Module:
+        return copy.deepcopy(networks[max(next(count), 0) % len(networks)]).eval()
+
+    return build
+
+
+def seeded_factory(factory: Callable[..., Any]) -> Callable[[int], nn.Module]:
+    """A factory of a seed from one that takes a seed or nothing, run with torch's generator at that seed."""
+    try:
+        signature = inspect.signature(factory)
+    except (TypeError, ValueError):
+        takes = True
+    else:
+        kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        own = [p for p in signature.parameters.values() if p.kind in kinds]
+        needed = [p for p in own if p.default is inspect.Parameter.empty]
+        if len(needed) > 1:
+            raise ValueError(
+                f"a factory takes a seed or nothing; this one needs {', '.join(p.name for p in needed)}. "
+                "Wrap it: lambda seed: factory(...)."
+            )
+        takes = bool(needed) or any(p.name == "seed" for p in own[:1])
+
+    def build(seed: int) -> nn.Module:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            try:
+                net = factory(seed) if takes else factory()
+            except Exception as error:
+                raise ValueError(f"the factory failed: {type(error).__name__}: {error}.") from error
+        if not isinstance(net, nn.Module):
+            raise ValueError(f"a factory must map a seed to a torch.nn.Module; it gave a {type(net).__name__}.")
+        return net.eval()
+
+    return build
+
+
+def _is_gaussian_architecture(model: Any, network: dict[str, Any]) -> bool:
+    """Layers of this library in the NTK or mean-field parametrisation: every parameter is N(0, 1)."""
+    plain = network.get("initialisation", "gaussian") == "gaussian"
+    return hasattr(model, "layers") and plain and network.get("parametrisation", "ntk") in ("ntk", "mean-field")
+
+
+def _default_laws(module: nn.Module) -> dict[str, tuple[str, float]] | None:
+    """Laws of torch's own reset_parameters, or None when some module has parameters of another kind."""
+    laws: dict[str, tuple[str, float]] = {}
+    norms = (nn.LayerNorm, nn.GroupNorm, nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
+    for prefix, part in module.named_modules():
+        own = dict(part.named_parameters(recurse=False))
+        if not own:
+            continue
+        dot = f"{prefix}." if prefix else ""
+        if type(part) in (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d):
+            fan_in = math.prod(own["weight"].shape[1:])
+            laws.update({dot + name: ("uniform", 1 / math.sqrt(fan_in)) for name in own})
+        elif isinstance(part, norms):
+            laws.update({dot + name: ("constant", float(name == "weight")) for name in own})
+        else:
+            return None
+    return laws
+
+
+def _resetter(template: nn.Module) -> Callable[[int], nn.Module]:
+    """A factory that copies the module and calls reset_parameters wherever there are parameters."""
+    for prefix, part in template.named_modules():
+        if any(True for _ in part.parameters(recurse=False)) and not hasattr(part, "reset_parameters"):
+            raise ValueError(
+                f"cannot draw this module again: its part {prefix or type(part).__name__!r} has parameters but no "
+                "reset_parameters. Pass a factory seed -> Module instead."
+            )
+
+    def build(seed: int) -> nn.Module:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            net = copy.deepcopy(template)
+            for part in net.modules():
+                if any(True for _ in part.parameters(recurse=False)):
+                    part.reset_parameters()  # type: ignore[operator]
+        return net
+
+    return build

@@ -1,0 +1,139 @@
+"""Training many networks of one shape at once, each on its own data where wanted: SGD with momentum, logistic loss."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call, grad_and_value, vmap
+
+from priorscope.probes.geometry._draws import Stacked
+
+__all__: list[str] = []
+
+LOOP_FROM = (
+    16_384  # numbers in a batch of one network: beyond, convolutions batched over networks are slower (measured)
+)
+
+
+def train_stacked(
+    template: nn.Module,
+    stacked: Stacked,
+    x: Tensor,
+    y: Tensor,
+    *,
+    epochs: int,
+    learning_rate: float = 0.1,
+    momentum: float = 0.9,
+    batch: int = 128,
+    weight_decay: float = 0.0,
+    clip: float = 5.0,
+    decay: bool = False,
+    seed: int = 0,
+    batched: bool = True,
+    watch: Callable[[int, Stacked, float], None] | None = None,
+) -> Stacked:
+    """The trained parameters of K networks.
+
+    ``x`` is (K, n, *shape), one data set a network; ``y`` is (K, n) with targets ±1 for the logistic loss, or whole numbers
+    for cross-entropy. Batches are shared by number, not by content. ``watch(epoch, params, loss)`` is called before
+    training (epoch 0) and after every epoch. Gradients are clipped to norm ``clip`` a network, so that no step runs away;
+    ``decay`` lets the rate fall linearly to zero over all steps. Small batches of three networks or more are one call of
+    ``vmap``; others run one by one, which is up to twice as fast for convolutions, and so do all without ``batched``.
+    """
+    classes = not y.is_floating_point()
+
+    def loss(params: Stacked, fixed: Stacked, xb: Tensor, yb: Tensor) -> Tensor:
+        out = functional_call(template, {**params, **fixed}, (xb,))
+        if classes:
+            return nn.functional.cross_entropy(out, yb)
+        return nn.functional.softplus(-yb * out[:, 0]).mean()
+
+    one_by_one = not batched or len(x) <= 2 or min(batch, x.shape[1]) * x[0, 0].numel() >= LOOP_FROM
+    step = _by_loop(loss) if one_by_one else vmap(grad_and_value(loss))
+    trained = {name for name, _ in template.named_parameters()}
+    params = {k: v.clone() for k, v in stacked.items() if k in trained}
+    fixed = {k: v for k, v in stacked.items() if k not in trained}  # buffers
+    speed = {k: torch.zeros_like(v) for k, v in params.items()}
+    generator = torch.Generator().manual_seed(seed)
+    n = x.shape[1]
+    steps, done = epochs * -(-n // batch), 0
+    if watch:
+        watch(0, {**params, **fixed}, float("nan"))
+    for epoch in range(1, epochs + 1):
+        order = torch.randperm(n, generator=generator)
+        total = 0.0
+        for rows in order.split(batch):
+            done += 1
+            rate = learning_rate * (1 - done / steps) if decay else learning_rate
+            gradients, value = step(params, fixed, x[:, rows], y[:, rows])
+            square = sum(g.flatten(1).square().sum(1) for g in gradients.values())
+            scale = (clip / torch.as_tensor(square).sqrt().clamp(min=1e-12)).clamp(max=1.0)  # (K,)
+            for k, g in gradients.items():
+                pull = g * scale.reshape(-1, *(1,) * (g.ndim - 1))
+                speed[k].mul_(momentum).add_(pull if weight_decay == 0 else pull + weight_decay * params[k])
+                params[k] = params[k] - rate * speed[k]
+            total += float(value.mean()) * len(rows) / n
+        if watch:
+            watch(epoch, {**params, **fixed}, total)
+    return {**params, **fixed}
+
+
+def _by_loop(loss: Callable[[Stacked, Stacked, Tensor, Tensor], Tensor]) -> Callable[..., tuple[Stacked, Tensor]]:
+    """Gradients and losses of K networks one after another, stacked: what ``vmap(grad_and_value(loss))`` gives."""
+
+    def step(params: Stacked, fixed: Stacked, x: Tensor, y: Tensor) -> tuple[Stacked, Tensor]:
+        rows, values = [], []
+        for i in range(len(x)):
+            leaves = {k: v[i].detach().requires_grad_() for k, v in params.items()}
+            value = loss(leaves, {k: v[i] for k, v in fixed.items()}, x[i], y[i])
+            rows.append(torch.autograd.grad(value, list(leaves.values())))
+            values.append(value.detach())
+        return {k: torch.stack(g) for k, g in zip(params, zip(*rows))}, torch.stack(values)
+
+    return step
+
+
+def can_batch(template: nn.Module, stacked: Stacked, points: Tensor) -> bool:
+    """Whether ``vmap`` can trace the model: no data-dependent branches, no calls of ``.item()``."""
+    try:
+        with torch.no_grad():
+            vmap(lambda p: functional_call(template, p, (points,)))(stacked)
+    except Exception:  # torch raises many kinds
+        return False
+    return True
+
+
+def over_networks(fn: Callable[..., Tensor], batched: bool) -> Callable[..., Tensor]:
+    """``fn`` of one network's parameters and data, for K of them: in one call of ``vmap``, or one after another."""
+    if batched:
+        return vmap(fn)
+
+    def loop(stacked: Stacked, *data: Tensor) -> Tensor:
+        K = len(next(iter(stacked.values())))
+        return torch.stack([fn({k: v[i] for k, v in stacked.items()}, *(d[i] for d in data)) for i in range(K)])
+
+    return loop
+
+
+def accuracy(template: nn.Module, params: Stacked, x: Tensor, y: Tensor, batched: bool = True) -> Tensor:
+    """Share of right answers of each network (K,), in blocks of 500 inputs; ``x`` and ``y`` as for training."""
+    right = torch.zeros(len(x))
+    predict = over_networks(lambda p, z: functional_call(template, p, (z,)), batched)
+    with torch.no_grad():
+        for rows in torch.arange(x.shape[1]).split(500):
+            out = predict(params, x[:, rows])
+            guess = out.argmax(-1) if not y.is_floating_point() else out[..., 0].sign()
+            right += (guess == y[:, rows]).float().sum(1)
+    return right / x.shape[1]
+
+
+def geometry_of(template: nn.Module, params: Stacked, probes: Tensor, batched: bool = True) -> Tensor:
+    """Mean of ∇f∇fᵀ over the given networks and probes (P, *shape), one output."""
+
+    def gradient(p: Stacked) -> Tensor:
+        return torch.func.grad(lambda z: functional_call(template, p, (z,)).sum())(probes)
+
+    rows = over_networks(gradient, batched)(params).reshape(-1, probes[0].numel()).double()
+    return rows.mT @ rows / len(rows)

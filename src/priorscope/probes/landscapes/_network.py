@@ -1,0 +1,78 @@
+"""The network and the data of the jamming papers: plain weights, orthogonal start, random labels on a sphere."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import torch
+from torch import Tensor, nn
+
+from priorscope.data import Split
+
+__all__ = ["count_weights", "plain_network", "random_patterns"]
+
+ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "tanh": nn.Tanh, "linear": nn.Identity}
+
+
+def plain_network(
+    dim: int, width: int, depth: int, *, outputs: int = 1, activation: str = "relu", seed: int = 0, gain: float = 1.0
+) -> nn.Sequential:
+    r"""A fully connected network without scale factors, :math:`a^{i+1} = W\rho(a^i) + B`, in float64.
+
+    Weights are (semi-)orthogonal by Haar measure, biases zero, the readout's rows of norm ``gain``: Saxe et al. (2014),
+    as in Geiger et al. (2019), "Jamming transition as a paradigm to understand the loss landscape of deep networks".
+
+    Example:
+        >>> net = plain_network(dim=3, width=5, depth=2)
+        >>> sum(p.numel() for p in net.parameters())
+        56
+    """
+    if activation not in ACTIVATIONS:
+        raise ValueError(f"activation must be one of {', '.join(ACTIVATIONS)}; got {activation!r}.")
+    generator = torch.Generator().manual_seed(seed)
+    sizes = [dim, *[width] * depth, outputs]
+    layers: list[nn.Module] = []
+    for i, (n_in, n_out) in enumerate(pairwise(sizes)):
+        layer = nn.Linear(n_in, n_out, dtype=torch.float64)
+        last = i == depth
+        with torch.no_grad():
+            layer.weight.copy_(_haar(n_out, n_in, generator) * (gain if last else 1.0))
+            layer.bias.zero_()
+        layers += [layer] if last else [layer, ACTIVATIONS[activation]()]
+    return nn.Sequential(*layers)
+
+
+def _haar(rows: int, columns: int, generator: torch.Generator) -> Tensor:
+    """Orthonormal rows; when there are more rows than columns, orthogonal blocks on top of one another."""
+    blocks = []
+    for start in range(0, rows, columns):
+        count = min(columns, rows - start)
+        q, r = torch.linalg.qr(torch.randn(columns, count, generator=generator, dtype=torch.float64))
+        blocks.append((q * r.diagonal().sign()).mT)  # without the signs QR is not Haar
+    return torch.cat(blocks)
+
+
+def count_weights(network: nn.Module) -> int:
+    """Parameters without biases: the N of the papers, which is one less per neuron than their number.
+
+    Example:
+        >>> count_weights(plain_network(dim=7, width=9, depth=3, outputs=2))
+        243
+    """
+    return sum(p.numel() for name, p in network.named_parameters() if not name.endswith("bias"))
+
+
+def random_patterns(n: int, dim: int, seed: int = 0) -> Split:
+    r"""``n`` points uniform on the sphere of radius :math:`\sqrt d` with random balanced labels ±1, in float64.
+
+    Example:
+        >>> patterns = random_patterns(6, 3)
+        >>> float(patterns.targets.sum())
+        0.0
+    """
+    generator = torch.Generator().manual_seed(seed)
+    x = torch.randn(n, dim, generator=generator, dtype=torch.float64)
+    x = x / x.norm(dim=1, keepdim=True) * dim**0.5
+    y = torch.ones(n, 1, dtype=torch.float64)
+    y[1::2] = -1  # points are random, so alternating labels are random balanced ones
+    return Split(x, y)

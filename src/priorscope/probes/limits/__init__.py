@@ -1,0 +1,1 @@
+"""What a system cannot learn, or learns last."""

@@ -1,0 +1,1 @@
+"""Spectra of kernels: eigenvalues, eigenfunctions, and which of them training meets first."""

@@ -1,0 +1,73 @@
+"""A table with a known peak and a known divergence, their opposites, and early stopping recorded along one run."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from priorscope.papers.scaling._double_descent import PAPER
+from priorscope.papers.scaling._double_descent_claims import divergence, star_of
+
+CLAIMS = {claim.id: claim for claim in PAPER.claims}
+
+
+def known(peak: float = 0.04, kept: float = 0.0, exponent: float = 1.0) -> pd.DataFrame:
+    """Errors with a peak at N* = 150 that early stopping lowers to ``kept`` of it; norms that diverge at P* = 1200."""
+    rows = []
+    for n in (20, 40, 80, 120, 150, 180, 240, 500, 5000, 15000):
+        for seed in range(4):
+            bump = np.exp(-((np.log(n / 150) / 0.4) ** 2))
+            base = 0.1 + 0.02 * (n < 100) - 0.01 * np.log10(n / 150) * (n > 150) + 0.001 * (seed % 2)
+            rows.append(
+                {"part": "width", "n_weights": n, "n_train": 1000, "seed": seed, "overlap_ratio": 0.5 * (n < 150)}
+                | {"final": base + 0.03 + peak * bump, "best": base + kept * peak * bump - 1e-3, "norm_test": 2 + bump}
+            )
+    for n in (400, 600, 800, 900, 1000, 1100, 1300):
+        for seed in range(4):
+            norm = 2.0 * abs(1 - n / 1200) ** -exponent * (1 + 0.01 * seed)
+            rows.append(
+                {"part": "norm", "n_weights": 210, "n_train": n, "seed": seed}
+                | {"overlap_ratio": 0.5 * (n > 1200), "norm_test": norm}
+            )
+    return pd.DataFrame(rows)
+
+
+def test_the_transition_is_between_the_widths():
+    rows = known()
+    assert 120 < star_of(rows[rows.part == "width"]) < 150
+
+
+def test_judges_know_the_papers_table_and_its_opposites():
+    assert CLAIMS["J.12"].judge(known()).verdict == "holds"
+    assert CLAIMS["J.12"].judge(known(peak=-0.04)).verdict == "fails"
+    assert CLAIMS["J.12"].judge(known(kept=1.0)).verdict == "fails"  # early stopping leaves the peak
+    table = known()
+    assert CLAIMS["J.12"].judge(table[table.n_weights < 5000]).verdict == "not shown"
+    found = CLAIMS["J.13"].judge(known())
+    assert found.verdict == "holds"
+    assert found.measured == pytest.approx(-1, abs=0.05)
+    assert CLAIMS["J.13"].judge(known(exponent=0.4)).verdict == "fails"
+    assert CLAIMS["J.13"].judge(table[table.n_train < 1200]).verdict == "not shown"
+
+
+@pytest.mark.parametrize("exponent", [0.5, 1.0, 2.0])
+def test_divergence_recovers_exponent_and_place(exponent):
+    n = np.array([500.0, 700, 800, 900, 1000, 1050, 1100])
+    found, star = divergence(n, 3 * (1 - n / 1180) ** -exponent, 1300)
+    assert found == pytest.approx(exponent, rel=0.02)
+    assert star == pytest.approx(1180, rel=0.01)
+    assert np.isnan(divergence(n[:3], np.ones(3), 1000.0)[0])
+
+
+def test_tiny_runs_judge_and_draw():
+    table = pd.DataFrame([{**point, **PAPER.run(point)} for point in PAPER.points("tiny")])
+    assert {claim.judge(table).verdict for claim in PAPER.claims} == {"not shown"}
+    widths = table[table.part == "width"]
+    assert (widths[widths.width == 16].loss == 0).all()  # training stopped by itself
+    assert (widths[widths.width == 16].used < 800).all()
+    assert (widths[widths.width == 1].loss > 0).all()
+    assert (widths.best <= widths.final).all()
+    assert all(len(t) == len(e) for t, e in zip(widths.times, widths.errors))
+    assert PAPER.chart is not None
+    assert "hconcat" in PAPER.chart(table).to_dict()

@@ -1,0 +1,82 @@
+"""The phase diagram at tiny scale; its judge and its lines on tables whose answer is known; biases in the kernel."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from priorscope.papers.lazy_feature._networks import DenseStack
+from priorscope.papers.training_regimes._phase_diagram import PAPER
+from priorscope.papers.training_regimes._phase_diagram_chart import lines
+from priorscope.papers.training_regimes._phase_diagram_judge import jamming_width
+
+(CLAIM,) = PAPER.claims
+
+
+def known(feature=3.0, lazy=9.0, seeds=4) -> pd.DataFrame:
+    """Networks fit above a width that grows by steps with the output scale, with a seed in ten late; kernels cross at 3."""
+    at, widths = np.array([1e-2, 1.0, 1e2, 1e3]), [2, 4, 6, 8, 10, 12]
+    stars = np.array([feature, (feature * lazy) ** 0.5, lazy, lazy])
+    rows = []
+    for h in widths:
+        fitted = (h > stars[:, None] * np.array([1.0, 1.0, 1.0, 1.2])[:seeds]).astype(float)
+        change = (3 / at)[:, None] * np.ones(seeds)
+        rows.append(
+            {"width": h, "rescaled": at.tolist(), "fitted": fitted, "kernel_change": change}
+            | {"error": np.full((4, seeds), 0.1), "ensemble_error": np.full(4, 0.05)}
+        )
+    return pd.DataFrame(rows)
+
+
+def test_jamming_width_by_hand():
+    widths = np.array([1.0, 4.0, 16.0])
+    assert jamming_width(widths, np.array([0.0, 0.0, 1.0])) == pytest.approx(8)
+    assert jamming_width(widths, np.array([0.0, 1.0, 0.25])) != jamming_width(widths, np.array([0.0, 1.0, 1.0]))
+    assert jamming_width(widths, np.array([1.0, 1.0, 1.0])) == 1
+    assert np.isnan(jamming_width(widths, np.zeros(3)))
+
+
+def test_the_judge_knows_the_order_and_when_it_cannot_tell():
+    right = CLAIM.judge(known())
+    assert right.verdict == "holds"
+    assert right.low > 1
+    assert CLAIM.judge(known(feature=9.0, lazy=3.0)).verdict == "fails"
+    assert CLAIM.judge(known(lazy=100.0)).verdict == "not shown"
+    assert CLAIM.judge(known(feature=1.0, lazy=1.0)).verdict == "not shown"
+    found = lines(known())
+    crossing = found[found.line.str.startswith("crossover")]
+    np.testing.assert_allclose(crossing["scale"], 3)
+    assert len(found[found.line == "jamming"]) == 4
+
+
+def test_kernel_and_outputs_with_biases():
+    stack = DenseStack(4, 5, 2, [0, 1], bias=True)
+    for name in ("b0", "b1"):
+        stack.stacked[name] = torch.randn(2, 5, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    x = torch.randn(6, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    got = stack.gram(stack.stacked, x)
+    weights = {name: w.clone().requires_grad_() for name, w in stack.stacked.items()}
+    f = stack.call(weights, x)[..., 0]  # (K, n)
+    rows = [
+        torch.cat(
+            [g.flatten(1) for g in torch.autograd.grad(f[:, i].sum(), list(weights.values()), retain_graph=True)], 1
+        )
+        for i in range(6)
+    ]
+    J = torch.stack(rows, 1)
+    torch.testing.assert_close(got, J @ J.mT, atol=1e-11, rtol=1e-11)
+    without = DenseStack(4, 5, 2, [0, 1])
+    assert float((without.gram(without.stacked, x) - got).abs().max()) > 0.1
+
+
+def test_tiny_runs_judge_and_draw():
+    table = pd.DataFrame([{**point, **PAPER.run(point)} for point in PAPER.points("tiny")])
+    assert CLAIM.judge(table).verdict in {"holds", "not shown", "fails"}
+    wide = table[table.width == 8].iloc[0]
+    change = np.log(np.asarray(wide.kernel_change)).mean(1)
+    assert change[0] > 3 > 0 > change[-1]  # features at small scales, a kernel at rest at large ones
+    assert (np.asarray(wide.fitted) <= (np.asarray(wide.unsatisfied) == 0)).all()
+    assert PAPER.chart is not None
+    assert "hconcat" in PAPER.chart(table).to_dict()

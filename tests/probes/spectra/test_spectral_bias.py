@@ -1,0 +1,95 @@
+"""Spectral bias where the flow is known in closed form, and where the theory only bounds it."""
+
+from types import SimpleNamespace as Namespace
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import priorscope as ps
+from priorscope.probes import circle_modes, plan, spectral_bias
+from priorscope.probes.spectra.bias._flow import Flow, identity_error
+
+
+def linear_system(n_test_only=0):
+    """A linear model trained on its own test inputs: a constant kernel, so every formula is exact."""
+    torch.manual_seed(0)
+    x = torch.randn(40, 3) * torch.tensor([2.0, 1.0, 0.5])
+    y = x @ torch.tensor([[1.0], [2.0], [-1.0]])
+    train, test = Namespace(inputs=x, targets=y), Namespace(inputs=x, targets=y)
+    data = Namespace(inputs=x, targets=y, train=train, test=test, n_outputs=1, input_shape=(3,))
+    network = nn.Linear(3, 1, bias=False)
+    return ps.System(data, network, ps.inference.GradientFlow())
+
+
+def circle_system(width, n_train=200):
+    def target(x):
+        angle = torch.atan2(x[:, 1], x[:, 0])
+        return 0.5 + torch.cos(angle) + torch.sin(angle) / 2 + torch.cos(3 * angle) / 4
+
+    angles = 2 * torch.pi * torch.arange(240, dtype=torch.float64) / 240
+    grid = torch.stack([angles.cos(), angles.sin()], 1)
+    x = ps.data.sphere(n_train, 2, seed=5, dtype=torch.float64)
+    train = ps.data.Split(x, target(x)[:, None])
+    data = ps.data.Dataset(train, ps.data.Split(grid, target(grid)[:, None]), "circle")
+    arch = ps.models.fcn(1, "erf", weight_variance=1.5, bias_variance=0.1)
+    return ps.System(data, arch, ps.inference.GradientFlow(), width=width, initialisation="antisymmetric")
+
+
+def test_a_linear_model_on_its_own_points_follows_the_ideal_flow_exactly():
+    result = spectral_bias(linear_system(), k=3)
+    np.testing.assert_allclose(result.projections, result.ideal, atol=1e-5 * np.abs(result.projections).max())
+    np.testing.assert_allclose(result.rates, result.eigenvalues, rtol=1e-4)
+    x = linear_system().data.inputs.double().numpy()
+    np.testing.assert_allclose(result.eigenvalues, np.linalg.eigvalsh(x.T @ x / 40)[::-1], rtol=1e-6)
+    assert result.kernel_distance == 0
+    assert result.kernel_change.max() < 1e-12
+    assert result.total_deviation.max() < 1e-8
+    wrong = result.projections[0] * np.exp(-result.times[:, None] * result.eigenvalues / 2)
+    assert np.abs(result.projections - wrong).max() > 0.05
+
+
+def test_a_wide_network_learns_fourier_modes_at_their_rates_and_obeys_the_bound():
+    system = circle_system(width=128)
+    modes = circle_modes(system.model, degree_max=6)
+    result = spectral_bias(system, k=3, modes=modes, n_times=8, time=2.0 / modes.eigenvalues[2])
+    np.testing.assert_allclose(result.eigenvalues, modes.eigenvalues[:3])
+    later = result.times > 0
+    assert (result.deviations[later] <= result.bounds[later] + result.epsilon * result.times[later, None] ** 2).all()
+    moved = ~np.isnan(result.rates)
+    assert moved.sum() >= 3
+    assert np.abs(result.rates[moved] / result.eigenvalues[moved] - 1).max() < 0.35  # width 128, 200 samples
+    assert np.abs(result.rates[moved] / result.eigenvalues[moved][::-1] - 1).max() > 0.5
+    np.testing.assert_allclose(result.test_error[0], (system.data.test.targets**2).mean(), rtol=1e-9)  # f_0 = 0
+    assert len(result.table()) == 27
+    assert "hconcat" in result.chart().to_dict()
+
+
+def test_the_residual_identity_holds_on_and_off_the_training_set():
+    system = circle_system(width=32, n_train=20)
+    flow = Flow(system.network(0), system.data.inputs, system.data.targets, largest=5.0)
+    flow.advance(1.0)
+    for points in (system.data.inputs, system.data.test.inputs[::8]):
+        assert identity_error(flow, points) < 1e-5
+    assert flow.time == pytest.approx(1.0)
+    flow.y = flow.y * 1.0
+    scaled = Flow(flow.network, flow.x, flow.y, largest=5.0)
+    scaled.gradient = lambda: [2 * g for g in Flow.gradient(scaled)]  # a flow twice as fast breaks it
+    assert identity_error(scaled, system.data.inputs) > 0.5
+
+
+def test_planning_numbers_and_bad_input():
+    result = spectral_bias(linear_system(), k=2, n_times=2)
+    assert result.plan(2, 0.1) == plan(result.eigenvalues[1], 0.1, result.target_bound)
+    with pytest.raises(ValueError, match="fewer than k = 4 eigenvalues"):
+        spectral_bias(linear_system(), k=4)
+    with pytest.raises(ValueError, match="epsilon < target_bound"):
+        plan(1.0, 2.0)
+    system = linear_system()
+    system.data.n_outputs = 2
+    with pytest.raises(ValueError, match="one output"):
+        spectral_bias(system)
+    system.data.n_outputs, system.data.test.inputs = 1, torch.zeros(0, 3)
+    with pytest.raises(ValueError, match="held-out points"):
+        spectral_bias(system)
