@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 import sqlite3
 import subprocess
@@ -36,7 +37,7 @@ def square(point):
 
 
 def measure(table):
-    return Interval(table["square"].mean(), 0.0, table["square"].max())
+    return Interval(table["square"].mean(), table["square"].min(), table["square"].max())
 
 
 def chart(table):
@@ -101,10 +102,85 @@ def test_tiny_runs_give_no_verdicts_in_claims(home, capsys):
     out, _, _ = run("claims", "--paper", "toy", "--json", "--ledger", "none.json", capsys=capsys)
     (row,) = json.loads(out)
     assert row["verdict"] == "not run"
+    run("report", capsys=capsys)
+    page = (home / "report" / "papers.html").read_text()
+    assert "tiny runs test the code and give no verdicts" in page
+    assert 'class="holds"' not in page
+
+
+def test_tiny_runs_give_no_verdicts_in_reproduce(home, capsys):
+    out, _, _ = run("reproduce", "toy", "--scale", "tiny", "--jobs", "1", "--no-chart", capsys=capsys)
+    assert "X.1 not run" in out
+    out, _, _ = run("reproduce", "toy", "--scale", "tiny", "--jobs", "1", "--no-chart", "--json", capsys=capsys)
+    (row,) = json.loads(out)["claims"]
+    assert (row["verdict"], row["measured"], row["checks"]) == ("not run", None, [])
+
+
+def test_tables_of_runs_are_written_and_judged_again_without_the_store(home, capsys):
+    with Store() as store:
+        sweep(TOY, "small", store, jobs=1)
+    run("claims", "--record", "--json", "--ledger", "claims/ledger.json", capsys=capsys)
+    (home / "runs" / "store.sqlite").unlink()
+    out, _, code = run("claims", "X.1", "--rejudge", "--json", "--ledger", "claims/ledger.json", capsys=capsys)
+    (row,) = json.loads(out)
+    assert (code, row["local"], row["recorded"], row["evidence"]) == (0, "holds", "holds", "runs/toy.jsonl")
+    out, _, _ = run("claims", "X.1", "--ledger", "claims/ledger.json", capsys=capsys)
+    assert "evidence claims/runs/toy.jsonl" in " ".join(out.split())
+    table = home / "claims" / "runs" / "toy.jsonl"
+    whole = table.read_text()
+    for spoilt in (whole.replace('"square":4', '"square":-4'), whole.replace('"square"', '"circle"')):
+        table.write_text(spoilt)
+        _, err, code = run("claims", "--rejudge", "--ledger", "claims/ledger.json", capsys=capsys)
+        assert code == 1  # not shown in place of holds; a measure that raises
+        assert "the tables of runs and the ledger disagree on: X.1" in err
+    table.unlink()
+    run("claims", "--record", "--rejudge", "--json", "--ledger", "claims/ledger.json", capsys=capsys)
+    out, _, _ = run("claims", "X.1", "--ledger", "claims/ledger.json", capsys=capsys)
+    assert "X.1 holds" in out  # the words are the same; but the verdict says that nobody can check it here
+    assert "evidence not in the repo" in " ".join(out.split())
+
+
+def test_a_claim_with_other_words_or_a_broken_measure_loses_its_verdict(home, capsys, monkeypatch):
+    with Store() as store:
+        sweep(TOY, "small", store, jobs=1)
+    words = ("claims", "X.1", "--json", "--ledger", "claims/ledger.json")
+    run("claims", "--record", "--json", "--ledger", "claims/ledger.json", capsys=capsys)
+
+    def broken(table):
+        raise KeyError("no such column")
+
+    (claim,) = TOY.claims
+    other = dataclasses.replace(TOY, claims=(dataclasses.replace(claim, says="squares shrink"),))
+    raising = dataclasses.replace(
+        TOY, claims=(Claim(claim.id, claim.source, claim.says, measure=broken, expect=at_least(0)),)
+    )
+    stricter = dataclasses.replace(
+        TOY, claims=(Claim(claim.id, claim.source, claim.says, measure=measure, expect=at_least(0.5)),)
+    )
+    for paper, note in ((other, "judged under other words (then: holds)"), (raising, "the measure raised KeyError")):
+        monkeypatch.setattr(papers, "load_all", lambda paper=paper: [paper])
+        (home / "runs" / "store.sqlite").rename(home / "away")
+        if paper is other:  # without runs; with them it is judged anew
+            (row,) = json.loads(run(*words, capsys=capsys)[0])
+            assert row["verdict"] == "not run"
+            assert note in row["note"]
+        (home / "away").rename(home / "runs" / "store.sqlite")
+        (row,) = json.loads(run(*words, capsys=capsys)[0])
+        assert row["verdict"] == ("holds" if paper is other else "not run")
+        assert row["measured"] is (None if paper is raising else row["measured"])
+    run("claims", "--record", "--json", "--ledger", "claims/ledger.json", capsys=capsys)
+    (row,) = json.loads(run(*words, capsys=capsys)[0])
+    assert (row["verdict"], row["recorded"]) == ("not run", "not run")
+    assert "the measure raised KeyError" in row["note"]
+    monkeypatch.setattr(papers, "load_all", lambda: [stricter])
+    run("claims", "--record", "--json", "--ledger", "claims/ledger.json", capsys=capsys)
+    (row,) = json.loads(run(*words, capsys=capsys)[0])
+    assert (row["verdict"], row["recorded"]) == ("not shown", "not shown")
 
 
 def test_claims_shows_local_beside_recorded_and_flags_disagreement(home, capsys):
-    record_ledger([Record(id="X.1", says="s", source="t", verdict="fails", measured=0.1, scale="small")], "ledger.json")
+    known = Record(id="X.1", says=TOY.claims[0].says, source="t", expected="at least 0", verdict="fails", measured=0.1)
+    record_ledger([dataclasses.replace(known, scale="small")], "ledger.json")
     out, _, _ = run("claims", "--paper", "toy", "--json", "--ledger", "ledger.json", capsys=capsys)
     (row,) = json.loads(out)
     assert row.keys() >= FIELDS

@@ -37,13 +37,13 @@ def test_table_is_of_one_version_and_one_scale(toy):
     store = Store(":memory:")
     for point in toy.SQUARES.points("paper"):
         store.put("squares", 1, point, toy.square(point), scale="paper")
-    store.mark_scale([toy.SQUARES.key(point) for point in toy.SQUARES.points("small")], "small")
     store.put("squares", 0, {"x": 9, "seed": 0}, {"square": 81}, scale="small")
     assert len(store.table(toy.SQUARES)) == 10
     small = store.table(toy.SQUARES, "small")
     assert small[["x", "seed"]].values.tolist() == [[x, seed] for x in range(3) for seed in (0, 1)]  # the grid's order
     assert store.papers() == {"squares": 1}
-    assert 0 <= time.time() - store.newest()["squares"] < 60
+    assert store.swept("squares", 1).keys() == {"paper"}  # no sweep of the small scale, though all its points are there
+    assert 0 <= time.time() - store.swept("squares", 1)["paper"] < 60
     assert store.table("no such paper").empty
 
 

@@ -97,7 +97,7 @@ def test_an_unfinished_sweep_with_news_is_running_and_a_stale_one_is_not(
     paper = load("sphere-spectrum")
     first, *rest = paper.points("tiny")
     with Store(tmp_path / "store.sqlite") as store:
-        store.put(paper.name, paper.version, first, {"error": 0.5}, seconds=0.1)
+        store.put(paper.name, paper.version, first, {"error": 0.5}, seconds=0.1, scale="tiny")
         row = next(r for r in progress(store) if r["paper"] == paper.name)
         assert (row["running"], row["scale"], row["done"], row["wanted"]) == (True, "tiny", 1, 1 + len(rest))
         now = time.time()

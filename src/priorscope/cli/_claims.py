@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from priorscope.cli._options import JsonOption, StoreOption, complete_paper, open_store, print_json
+
+if TYPE_CHECKING:
+    from priorscope.lab import Paper, Record, Store
 
 __all__ = ["claims"]
 
@@ -27,7 +30,11 @@ def claims(
     long: Annotated[bool, typer.Option("--long", "-l", help="All that is known of each claim.")] = False,
     json: JsonOption = False,
     record: Annotated[
-        bool, typer.Option("--record", help="Write the verdicts of the stored runs into the ledger.")
+        bool,
+        typer.Option("--record", help="Write the tables of complete stored runs, and their verdicts into the ledger."),
+    ] = False,
+    rejudge: Annotated[
+        bool, typer.Option("--rejudge", help="Judge the tables of runs kept beside the ledger, not the store.")
     ] = False,
     scale: Annotated[str | None, typer.Option("--scale", help="Judge runs of this scale: small or paper.")] = None,
     store: StoreOption = None,
@@ -36,12 +43,12 @@ def claims(
     """List every claim, a line each by paper: id, verdict, measured value, the claim.
 
     Verdicts come from stored runs at scale small or above only; where nothing ran here, the recorded ones of the ledger are
-    shown. [red]≠[/red] marks a claim on which your own runs disagree with the ledger.
+    shown, as long as the claim has not changed since. [red]≠[/red] marks a claim on which your own runs disagree with the ledger.
+    The runs behind the ledger are tables in claims/runs: --rejudge judges them again, and ends with code 1 if a verdict differs.
 
     Examples:  priorscope claims   |   priorscope claims jamming --long   |   priorscope claims S0.4
     """
-    from priorscope.lab import judge_paper, read_ledger, record_ledger
-    from priorscope.lab._ledger import natural_order
+    from priorscope.lab import judge_evidence, judge_paper, natural_order, read_ledger, record_ledger, runs_folder
     from priorscope.papers import REGISTRY, load, load_all, unclaimed
 
     if scale not in (None, "small", "paper"):
@@ -60,23 +67,58 @@ def claims(
             raise ValueError(
                 f"no paper and no claim {which!r}; papers are {', '.join(REGISTRY)}, ids look like S0.4 or J.2."
             )
-    runs = open_store(store)
-    records = [line for each in papers for line in judge_paper(each, runs, scale)] + others
-    if which is not None:
-        records = [line for line in records if _matches(line.id, which)]
+    tables = runs_folder(ledger)
+    if rejudge:
+        judged = [line for each in papers for line in judge_evidence(each, tables)]
+    else:
+        runs = open_store(store)
+        if record:
+            judged = [line for each in papers for line in _write_and_judge(each, runs, scale, tables)]
+        else:
+            judged = [line for each in papers for line in judge_paper(each, runs, scale)]
+    records = [line for line in judged + others if which is None or _matches(line.id, which)]
     records.sort(key=lambda line: natural_order(line.id))
     if record:
         file = record_ledger(records, ledger)
+        _remove_others(tables, [each.name for each in papers])
         typer.echo(f"wrote {file}", err=True)
     recorded = read_ledger(ledger)
-    rows = [_beside(line, recorded.get(line.id)) for line in records]
+    rows = [_beside(line, recorded.get(line.id), rejudge) for line in records]
     if json:
         print_json(rows)
-        return
-    _show(rows, {each.name: each.title for each in papers}, long or (which is not None and len(rows) <= 3))
+    else:
+        _show(rows, {each.name: each.title for each in papers}, long or (which is not None and len(rows) <= 3))
     differ = [row["id"] for row in rows if row["disagrees"]]
     if differ:
-        typer.echo(f"your runs and the ledger disagree on: {', '.join(differ)}", err=True)
+        whose = "the tables of runs" if rejudge else "your runs"
+        typer.echo(f"{whose} and the ledger disagree on: {', '.join(differ)}", err=True)
+    if rejudge:
+        raise typer.Exit(1 if differ else 0)
+
+
+def _write_and_judge(paper: Paper, runs: Store | None, scale: str | None, tables: Path) -> list[Record]:
+    """Verdicts from the table of a paper's runs, written first when the store has a complete set of its own.
+
+    Complete runs at the published sizes in the tables are not replaced by small ones, unless ``scale`` asks for it.
+    Where the table lacks a long array that a measure needs, the verdict is that of the store, without evidence.
+    """
+    from priorscope.lab import complete_scale, judge_evidence, judge_paper, read_evidence, write_evidence
+
+    complete, _ = complete_scale(paper, runs, scale)
+    kept = read_evidence(paper.name, tables)
+    larger = kept is not None and (kept.version, kept.scale) == (paper.version, "paper") and complete == "small"
+    if runs is None or complete is None or (larger and scale is None):
+        return judge_evidence(paper, tables)
+    write_evidence(paper, runs, complete, tables)
+    full = {line.id: line for line in judge_paper(paper, runs, complete)}
+    return [full[line.id] if line.raised else line for line in judge_evidence(paper, tables)]
+
+
+def _remove_others(tables: Path, names: list[str]) -> None:
+    """Tables of papers that are no more leave with their claims."""
+    for file in tables.glob("*.jsonl"):
+        if file.stem not in names:
+            file.unlink()
 
 
 def _matches(name: str, which: str) -> bool:
@@ -85,7 +127,7 @@ def _matches(name: str, which: str) -> bool:
     return name.lower().startswith(which.lower()) and not (rest[:1].isdigit() and which[-1:].isdigit())
 
 
-def _with_id(papers: list[Any], which: str) -> list[Any]:
+def _with_id(papers: list[Paper], which: str) -> list[Paper]:
     return [paper for paper in papers if any(_matches(claim.id, which) for claim in paper.claims)]
 
 
@@ -109,14 +151,18 @@ def _show(rows: list[dict[str, Any]], titles: dict[str, str], long: bool) -> Non
     console.print(f"{claims_summary(rows)}{hint}", highlight=False)
 
 
-def _beside(line: Any, recorded: Any) -> dict[str, Any]:
-    """A claim's record with the ledger's verdict beside it; shown values are the ledger's where nothing ran here."""
-    row = line.as_json()
-    recorded = None if recorded is not None and recorded.outdated_by(line) else recorded
+def _beside(line: Record, recorded: Record | None, rejudge: bool = False) -> dict[str, Any]:
+    """A claim's record with the ledger's verdict beside it; what is shown is the ledger's where nothing ran here."""
+    from priorscope.lab import standing
+
+    shown = standing(line, recorded)
+    row = shown.as_json()
     row["local"] = line.verdict
-    row["recorded"] = recorded.verdict if recorded is not None else "not run"
-    row["disagrees"] = "not run" not in (row["local"], row["recorded"]) and row["local"] != row["recorded"]
-    if line.verdict == "not run" and recorded is not None and recorded.verdict != "not run":
-        measured = ("measured", "low", "high", "verdict", "scale", "note", "commit", "seconds", "seeds")
-        row |= {name: value for name, value in recorded.as_json().items() if name in (*measured, "checks")}
+    stands = recorded is not None and not recorded.stale_beside(line)
+    row["recorded"] = recorded.verdict if recorded is not None and stands else "not run"
+    if rejudge:  # what the ledger says with evidence, the tables must say
+        row["disagrees"] = recorded is not None and bool(recorded.evidence) and line.verdict != recorded.verdict
+    else:
+        row["disagrees"] = "not run" not in (row["local"], row["recorded"]) and row["local"] != row["recorded"]
+    row["judged_from"] = None if shown.verdict == "not run" else "ledger" if line.verdict == "not run" else "runs"
     return row

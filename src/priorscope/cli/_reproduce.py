@@ -119,7 +119,7 @@ def _print(paper: Any, scale: str, records: list[dict[str, Any]], files: list[st
     console.print(f"{paper.title} · scale {scale}", style="bold", markup=False, highlight=False)
     console.print(claims_long(records))
     if scale == "tiny":
-        console.print("Scale tiny tests the code; its verdicts count for nothing. Run --scale small for verdicts.")
+        console.print("Scale tiny tests the code and gives no verdicts. Run --scale small for verdicts.")
     console.print(f"{summary.ran} points ran in {summary.seconds:.1f} s, {summary.skipped} were stored before.")
     for file in files:
         console.print(f"wrote {file}", soft_wrap=True)

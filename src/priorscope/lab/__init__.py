@@ -1,6 +1,7 @@
 """The lab: many runs, none lost. Papers, claims, the run store, sweeps and the ledger of verdicts."""
 
 from priorscope.lab._claim import Check, Claim, Measured, NotMeasured
+from priorscope.lab._evidence import Evidence, evidence_from, read_evidence, write_evidence
 from priorscope.lab._executors import SerialExecutor, available_cores, dask_executor, process_executor
 from priorscope.lab._expect import (
     Expectation,
@@ -13,8 +14,10 @@ from priorscope.lab._expect import (
     near,
     rising,
 )
-from priorscope.lab._ledger import Record, judge_paper, read_ledger, record_ledger
+from priorscope.lab._judging import complete_scale, judge_evidence, judge_paper
+from priorscope.lab._ledger import ledger_path, read_ledger, record_ledger, runs_folder, standing
 from priorscope.lab._paper import SCALES, Paper
+from priorscope.lab._record import Record, natural_order
 from priorscope.lab._salvage import salvage
 from priorscope.lab._store import Store, StoreError, default_store_path
 from priorscope.lab._sweep import Interrupted, SweepSummary, sweep
@@ -54,6 +57,16 @@ __all__ = [
     "available_cores",
     "Record",
     "judge_paper",
+    "judge_evidence",
+    "complete_scale",
+    "Evidence",
+    "evidence_from",
+    "write_evidence",
+    "read_evidence",
+    "ledger_path",
+    "runs_folder",
     "read_ledger",
     "record_ledger",
+    "standing",
+    "natural_order",
 ]

@@ -250,24 +250,30 @@ class Store:
         """Each paper that has results, with its newest stored version."""
         return dict(self._rows("SELECT paper, max(version) FROM results GROUP BY paper ORDER BY paper"))
 
-    def newest(self) -> dict[str, float]:
-        """Each paper that has results, with the time (seconds since 1970) at which its newest was stored."""
-        return dict(self._rows("SELECT paper, max(finished) FROM results GROUP BY paper ORDER BY paper"))
+    def swept(self, paper: str, version: int) -> dict[str, float]:
+        """Each scale of which a sweep has results, with the time (seconds since 1970) at which its newest was stored."""
+        query = (
+            "SELECT scale, max(finished) FROM results r JOIN scales s ON s.key = r.key WHERE paper=? AND version=? "
+            "GROUP BY scale"
+        )
+        return dict(self._rows(query, [paper, version]))
 
     def table(self, paper: str | Paper, scale: str | None = None, *, details: bool = False) -> pd.DataFrame:
         """A tidy table: one row a run, the point's fields, then the metrics and arrays.
 
-        For a :class:`Paper`, runs of its version, in the order of the grid when a scale is given; for a name, runs of the
-        newest stored version. ``details`` adds ``run_seconds``, ``run_code`` and ``run_finished``.
+        For a :class:`Paper`, runs of its version, with a scale the points of that grid in its order, whichever sweep ran
+        them; for a name, runs of the newest stored version, with a scale those that its sweeps ran or found. ``details``
+        adds ``run_seconds``, ``run_code`` and ``run_finished``.
         """
         import pandas as pd
 
         name = paper.name if isinstance(paper, Paper) else paper
         version = paper.version if isinstance(paper, Paper) else self.papers().get(paper, 0)
         query = "SELECT r.key, point, metrics, arrays, seconds, code, finished FROM results r"
-        query += " JOIN scales s ON s.key = r.key AND s.scale = ?" if scale else ""
+        marked = scale is not None and not isinstance(paper, Paper)
+        query += " JOIN scales s ON s.key = r.key AND s.scale = ?" if marked else ""
         query += " WHERE paper=? AND version=? ORDER BY point"
-        rows = self._rows(query, [*([scale] if scale else []), name, version])
+        rows = self._rows(query, [*([scale] if marked else []), name, version])
         if isinstance(paper, Paper) and scale:
             place = {paper.key(point): i for i, point in enumerate(paper.points(scale))}
             rows = sorted((row for row in rows if row[0] in place), key=lambda row: place[row[0]])

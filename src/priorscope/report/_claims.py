@@ -138,6 +138,7 @@ def claims_long(rows: Sequence[Mapping[str, Any]]) -> Any:
             **_numbers(row),
             "note": row.get("note"),
             "scale": row.get("scale"),
+            "evidence": evidence_text(row),
             "recorded": row.get("recorded") if row.get("disagrees") else None,
             "command": row.get("command"),
         }
@@ -149,6 +150,20 @@ def claims_long(rows: Sequence[Mapping[str, Any]]) -> Any:
                 grid.add_row(name if i == 0 else "", plain(" ".join(str(line).split())))
         parts += [f"[bold]{plain(str(row['id']))}[/] {_coloured(row)}", Padding(grid, (0, 0, 1, 2))]
     return Group(*parts)
+
+
+def evidence_text(row: Mapping[str, Any]) -> str:
+    """Where the runs behind a recorded verdict are; nothing for a verdict of runs made here.
+
+    Example:
+        >>> evidence_text({"judged_from": "ledger", "evidence": "runs/jamming.jsonl"})
+        'claims/runs/jamming.jsonl'
+        >>> evidence_text({"judged_from": "ledger", "evidence": None})
+        'not in the repo'
+    """
+    if row.get("evidence"):
+        return f"claims/{row['evidence']}"
+    return "not in the repo" if row.get("judged_from") == "ledger" else ""
 
 
 def _numbers(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -182,7 +197,12 @@ def claims_list(rows: Sequence[Mapping[str, Any]]) -> str:
     parts = []
     for row in rows:
         verdict = str(row["verdict"])
-        facts = {**_numbers(row), "note": row.get("note"), "again": row.get("command")}
+        facts = {
+            **_numbers(row),
+            "note": row.get("note"),
+            "evidence": evidence_text(row),
+            "again": row.get("command"),
+        }
         told = "".join(
             f"<div><i>{name}</i> {escape(' '.join(str(line).split()))}</div>"
             for name, value in facts.items()

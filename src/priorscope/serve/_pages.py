@@ -52,7 +52,8 @@ def _title(name: str) -> str:
 def _ledger() -> list[dict[str, Any]]:
     from priorscope.lab import read_ledger
 
-    return [record.as_json() for record in read_ledger().values()]
+    rows = [record.as_json() for record in read_ledger().values()]
+    return [{**row, "judged_from": None if row["verdict"] == "not run" else "ledger"} for row in rows]
 
 
 def _recorded() -> dict[str, str]:

@@ -41,23 +41,25 @@ def progress(runs: Any) -> list[dict[str, Any]]:
     from priorscope.lab import SCALES
     from priorscope.papers import REGISTRY
 
-    stored, newest = runs.papers(), runs.newest()
+    stored = runs.papers()
     rows = []
     for name in sorted({*stored, *REGISTRY}):
         count = len(runs.keys(name, stored[name])) if name in stored else 0
         parts: list[str] = []
         row: dict[str, Any] = {"paper": name, "runs": count, "running": False}
-        since = time.time() - newest[name] if name in newest else float("inf")
         if count and name in REGISTRY:
             version = known_paper(name).version
             there = runs.keys(name, version)
             if not there:
                 parts.append(f"of version {stored[name]}; now {version}")
+            swept = runs.swept(name, version)
             for scale in SCALES:
                 wanted = _wanted(name, scale)
                 done = len(wanted & there)
                 if done:
                     parts.append(f"{scale} {done}/{len(wanted)}")
+                # Points that another scale ran do not mean that the sweep of this one was ever started.
+                since = time.time() - swept[scale] if scale in swept else float("inf")
                 if 0 < done < len(wanted) and since < _FRESH and not row["running"]:
                     row |= {"running": True, "scale": scale, "done": done, "wanted": len(wanted), "ago": _ago(since)}
         failed = len(runs.failures(name)) if count else 0

@@ -1,0 +1,90 @@
+"""One line of the ledger: a claim, what was measured, the verdict."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from priorscope.lab._point import finite_or_none
+from priorscope.lab._verdict import CheckVerdict
+
+__all__ = ["Record", "natural_order"]
+
+
+@dataclass(frozen=True)
+class Record:
+    """One line of the ledger: a claim, what was measured, the verdict, and the command that measures it again.
+
+    ``paper``, ``version`` and ``command`` are None while no paper of the library reproduces the claim yet. ``evidence``
+    is the table of runs the verdict was judged from, beside the ledger; None when it is not there. ``raised``: the
+    measure failed on stored runs, so that no older verdict can stand.
+
+    Example:
+        >>> Record(id="S0.10", says="strong models lose little", source="Fig. 4").verdict
+        'not run'
+    """
+
+    id: str
+    says: str
+    source: str
+    paper: str | None = None
+    expected: float | str | None = None
+    tolerance: float | str | None = None
+    measured: float | str | None = None
+    low: float | None = None
+    high: float | None = None
+    verdict: str = "not run"
+    scale: str | None = None
+    command: str | None = None
+    note: str = ""
+    commit: str | None = None
+    seconds: float | None = None
+    seeds: int | None = None
+    version: int | None = None
+    evidence: str | None = None
+    fingerprint: str | None = None
+    checks: tuple[CheckVerdict, ...] = ()
+    raised: bool = False
+
+    def stale_beside(self, other: Record) -> str:
+        """Why this recorded verdict does not stand for the claim as ``other`` has it today; empty when it does.
+
+        Example:
+            >>> old = Record(id="X.1", says="a", source="b", verdict="fails", version=1)
+            >>> old.stale_beside(Record(id="X.1", says="a", source="b", version=2))
+            'judged under version 1 of the paper, which is now at 2'
+            >>> old.stale_beside(Record(id="X.1", says="a and more", source="b", version=1))
+            'judged under other words'
+        """
+        if other.raised:
+            return other.note
+        if None not in (self.version, other.version) and self.version != other.version:
+            return f"judged under version {self.version} of the paper, which is now at {other.version}"
+        if None not in (self.fingerprint, other.fingerprint):
+            same = self.fingerprint == other.fingerprint
+        else:
+            same = (self.says, self.expected, self.tolerance) == (other.says, other.expected, other.tolerance)
+        return "" if same else "judged under other words"
+
+    def as_json(self) -> dict[str, Any]:
+        """The record as values that strict JSON can carry."""
+        return finite_or_none(dataclasses.asdict(self))
+
+    @classmethod
+    def from_json(cls, line: dict[str, Any]) -> Record:
+        """What :meth:`as_json` wrote; fields of other versions of the ledger are left out."""
+        fields = {field.name for field in dataclasses.fields(cls)}
+        checks = tuple(CheckVerdict(**check) for check in line.get("checks") or ())
+        return cls(**{**{name: value for name, value in line.items() if name in fields}, "checks": checks})
+
+
+def natural_order(text: str) -> list[tuple[int, str]]:
+    """A sort key that puts S0.2 before S0.10.
+
+    Example:
+        >>> sorted(["S0.10", "S0.2", "J.1"], key=natural_order)
+        ['J.1', 'S0.2', 'S0.10']
+    """
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", text) if part]
