@@ -105,6 +105,23 @@ def test_an_unfinished_sweep_with_news_is_running_and_a_stale_one_is_not(
         assert not next(r for r in progress(store) if r["paper"] == paper.name)["running"]
 
 
+def test_points_that_a_smaller_scale_ran_start_no_sweep(tmp_path: Path) -> None:
+    paper = load("sphere-spectrum")
+    shared = {paper.key(point) for point in paper.points("tiny")} & {
+        paper.key(point) for point in paper.points("small")
+    }
+    assert shared
+    with Store(tmp_path / "store.sqlite") as store:
+        for point in paper.points("tiny"):
+            store.put(paper.name, paper.version, point, {"error": 0.5}, seconds=0.1, scale="tiny")
+        row = next(r for r in progress(store) if r["paper"] == paper.name)
+        assert not row["running"]
+        assert f"small {len(shared)}/" in row["text"]
+        store.mark_scale(shared, "small")  # what a sweep of the small scale does first
+        row = next(r for r in progress(store) if r["paper"] == paper.name)
+        assert (row["running"], row["scale"], row["done"]) == (True, "small", len(shared))
+
+
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
 def test_progress_is_live_in_a_browser(address: tuple[str, Path]) -> None:
     sync: Any = pytest.importorskip("playwright.sync_api")

@@ -58,7 +58,7 @@ def evidence_from(paper: Paper, store: Store, scale: str) -> Evidence:
         >>> _ = store.put("squares", 1, {"x": 3, "seed": 0}, {"square": 9}, seconds=0.25, code="0.1.0@12ab")
         >>> found = evidence_from(paper, store, "small")
         >>> found.table.to_dict("records"), found.commit
-        ([{'x': 3, 'seed': 0, 'square': 9}], '12ab')
+        ([{'seed': 0, 'x': 3, 'square': 9}], '12ab')
     """
     table = store.table(paper, scale, details=True)
     points = paper.points(scale)
