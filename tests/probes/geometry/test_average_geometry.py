@@ -1,5 +1,7 @@
 """Average geometry against closed forms, against a plain loop, and with its error bars checked."""
 
+from itertools import pairwise
+
 import pytest
 import torch
 from torch import nn
@@ -168,3 +170,30 @@ def test_bad_input_is_named():
         average_geometry(nn.Sequential(nn.Conv1d(1, 1, 1), nn.AdaptiveAvgPool1d(1), nn.Flatten()), (1, 200_000))
     with pytest.raises(ValueError, match="probe points must be finite"):
         average_geometry(nn.Linear(3, 1), torch.full((2, 3), torch.nan))
+
+
+def linear_networks(n, *sizes):
+    """Stacks of linear layers without biases: the gradient is the product of the weights, whatever the probe."""
+    torch.manual_seed(0)
+    pairs = list(pairwise(sizes))
+    return [nn.Sequential(*(nn.Linear(i, o, bias=False) for i, o in pairs)).double() for _ in range(n)]
+
+
+@pytest.mark.parametrize("engine", ["vmap", "loop"])
+def test_given_networks_have_the_mean_and_the_error_of_their_outer_products(engine):
+    nets = linear_networks(12, 3, 2, 1)
+    gradients = torch.stack([(net[1].weight @ net[0].weight).detach()[0] for net in nets])
+    products = gradients[:, :, None] * gradients[:, None, :]  # (12, 3, 3)
+    G = average_geometry(nets, (3,), n_models=12, n_probes=3, readout="sample", engine=engine)
+    torch.testing.assert_close(G.matrix, products.mean(0), rtol=1e-12, atol=1e-15)
+    torch.testing.assert_close(G.standard_error, products.std(0) / 12**0.5, rtol=1e-9, atol=1e-15)
+
+
+def test_an_integrated_readout_is_its_variance_times_the_features_outer_products():
+    nets = linear_networks(12, 3, 4, 1)
+    variance = torch.cat([net[1].weight.detach().flatten() for net in nets]).square().mean()
+    features = torch.stack([(net[0].weight.mT @ net[0].weight).detach() for net in nets])  # Σ_i w_i w_i^T
+    G = average_geometry(nets, (3,), n_models=12, n_probes=4)  # four probes, four features: each is seen once
+    assert G.readout == "integrated (4 features)"
+    torch.testing.assert_close(G.matrix, variance * features.mean(0), rtol=1e-12, atol=1e-15)
+    torch.testing.assert_close(G.standard_error, variance * features.std(0) / 12**0.5, rtol=1e-9, atol=1e-15)

@@ -10,6 +10,7 @@ from torch import nn
 import priorscope as ps
 from priorscope.inference import AllFitted, GradientDescent, QuadraticHinge, Squared, as_loss
 from priorscope.inference.networks._dense_form import dense_form
+from priorscope.models.layers._dense import DenseModule
 from priorscope.probes.landscapes import (
     count_cusps,
     count_weights,
@@ -282,3 +283,91 @@ def test_cusps_and_messages():
         landscape(plain_network(3, 4, 1, outputs=2), random_patterns(10, 3))
     with pytest.raises(ValueError, match="activation must be one of relu, tanh, linear; got 'sin'"):
         plain_network(3, 4, 1, activation="sin")
+
+
+class CosineHead(nn.Module):
+    """Cosines between inputs and weights, which a 2-d weight and a scale do not show."""
+
+    def __init__(self, n_in, n_out):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(n_out, n_in, generator=torch.Generator().manual_seed(0)))
+        self.scale = 2.0
+
+    def forward(self, x):
+        return self.scale * nn.functional.normalize(x, dim=1) @ nn.functional.normalize(self.weight, dim=1).mT
+
+
+class HalfGradient(nn.Linear):
+    """The values of a linear layer, half of its gradient."""
+
+    def forward(self, x):
+        out = super().forward(x)
+        return (out + out.detach()) / 2
+
+
+class Taught(DenseModule):
+    """A child that computes something else than its parent says of itself."""
+
+    def forward(self, x):
+        return super().forward(x).square()
+
+
+def heads():
+    build = ps.models.Build(torch.Generator().manual_seed(0))
+    hooked = nn.Linear(5, 1)
+    hooked.register_forward_hook(lambda module, args, out: out.tanh())
+    unit = CosineHead(5, 1)
+    unit.weight.data = nn.functional.normalize(unit.weight.data, dim=1)
+    return [CosineHead(5, 1), unit, HalfGradient(5, 1), hooked, Taught(5, 1, ps.models.Dense(), build)]
+
+
+@pytest.mark.parametrize("head", heads(), ids=["cosine", "unit", "half", "hooked", "child"])
+def test_only_what_computes_a_dense_layer_is_differentiated_as_one(head):
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Linear(3, 5), nn.Tanh(), head).double()
+    data = random_patterns(20, 3)
+    found = hessian_split(net, data.inputs, data.targets, Squared())
+    traced = hessian_split(Opaque(net), data.inputs, data.targets, Squared())
+    torch.testing.assert_close(found.total, traced.total, atol=1e-12, rtol=1e-9)
+    assert float(traced.total.norm()) > 1e-3
+
+
+def test_layers_along_the_last_axis_are_not_flattened():
+    net = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1), nn.Flatten()).double()
+    x = torch.randn(6, 2, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    found, traced = (hessian_split(m, x, torch.zeros(6, 2), Squared()) for m in (net, Opaque(net)))
+    torch.testing.assert_close(found.total, traced.total, atol=1e-12, rtol=1e-9)
+
+
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_satisfied_patterns_count_in_the_mean_and_nowhere_else(outputs):
+    data = random_patterns(30, 4)
+    net = shaken(plain_network(4, 5, 2, activation="tanh", outputs=outputs))
+    y = data.targets.expand(-1, outputs)
+    f = net(data.inputs).detach()
+    y = torch.where(torch.arange(30)[:, None] < 11, y, f.sign() * 2)  # beyond the eleventh, targets on the right side
+    with torch.no_grad():
+        net[-1].weight *= 1 + 3 / f[11:].abs().min()  # … by more than the margin
+        net[-1].bias *= 1 + 3 / f[11:].abs().min()
+    f = net(data.inputs).detach()
+    gap = 1 - y * f
+    unsatisfied = (gap > 0).any(1)
+    assert 0 < int(unsatisfied.sum()) <= 11
+    names = [name for name, _ in net.named_parameters()]
+
+    def outputs_of(w):
+        params = dict(zip(names, (p.view_as(q) for p, q in zip(w.split(sizes), net.parameters()))))
+        return torch.func.functional_call(net, params, (data.inputs,))
+
+    sizes = [p.numel() for p in net.parameters()]
+    w = torch.cat([p.detach().flatten() for p in net.parameters()])
+    J = torch.func.jacrev(outputs_of)(w)  # (n, outputs, N): by hand over all thirty, the satisfied with weight zero
+    weight = (gap > 0) * y**2
+    first = torch.einsum("pon,po,pom->nm", J, weight, J) / 30
+    operators = hessian_operators(net, data.inputs, y, HINGE)
+    identity = np.eye(len(w))
+    found = np.stack([operators.first @ e for e in identity])
+    np.testing.assert_allclose(found, first.numpy(), atol=1e-10 * float(first.abs().max()))
+    dense = hessian_split(net, data.inputs, y, HINGE).first
+    np.testing.assert_allclose(dense, first.numpy(), atol=1e-10 * float(first.abs().max()))
+    assert float(first.abs().max()) > 1e-3

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor, nn
 
-__all__ = ["DenseLayer", "bend_of", "dense_form", "slope_of"]
+__all__ = ["DenseLayer", "DenseStep", "PointwiseStep", "bend_of", "dense_form", "slope_of"]
 
 SMOOTH = (nn.Tanh, nn.Softplus, nn.Sigmoid, nn.GELU, nn.SiLU, nn.ELU, nn.CELU, nn.SELU, nn.Softsign, nn.LogSigmoid)
 KINKED = (nn.ReLU, nn.LeakyReLU, nn.Hardtanh, nn.ReLU6, nn.Hardsigmoid)
@@ -31,11 +31,43 @@ class DenseLayer:
     activation: Callable[[Tensor], Tensor] | None = None
 
 
+@runtime_checkable
+class DenseStep(Protocol):
+    r"""A module of another class than ``nn.Linear`` that says of itself :math:`z' = s\,zW^T + s_b b`.
+
+    Its parameters are named ``weight`` (out, in) and ``bias``. The word counts only for the class that gives it: a
+    subclass may compute something else and has to give its own.
+
+    Example:
+        >>> isinstance(nn.Linear(2, 1), DenseStep)
+        False
+    """
+
+    def dense_scales(self) -> tuple[float, float]:
+        """The scales of weight and bias."""
+        ...
+
+
+@runtime_checkable
+class PointwiseStep(Protocol):
+    """A module without parameters that says of itself which function it applies to every entry.
+
+    Example:
+        >>> isinstance(nn.Tanh(), PointwiseStep)
+        False
+    """
+
+    def pointwise(self) -> Callable[[Tensor], Tensor]:
+        """The function."""
+        ...
+
+
 def dense_form(model: Any) -> tuple[DenseLayer, ...] | None:
     """The layers of a fully connected network or ensemble of them; None for anything else.
 
-    Known are sequences of dense layers (``nn.Linear``, or a module with a 2-d ``weight`` and a ``scale``) and elementwise
-    activations, after flattening; and any model that says it itself by an attribute ``dense_form``.
+    Known are sequences of dense layers (``nn.Linear``, or a class that says so: :class:`DenseStep`) and elementwise
+    activations, after flattening; and any model that says it itself by an attribute ``dense_form``. The form is a reading
+    of names and types: :meth:`DensePass.of` compares it with what the model computes.
 
     Example:
         >>> [layer.weight for layer in dense_form(nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 1)))]
@@ -81,13 +113,13 @@ def _read(name: str, module: nn.Module) -> DenseLayer | Callable[[Tensor], Tenso
     if type(module) in SMOOTH or type(module) in KINKED:
         changes = getattr(module, "inplace", False) and type(module) is not nn.ReLU  # would overwrite what we keep
         return None if changes else module
-    if callable(getattr(module, "phi", None)) and not list(module.parameters()):
-        phi: Any = module.phi
-        return cast(Callable[[Tensor], Tensor], phi)
-    weight, scale = getattr(module, "weight", None), getattr(module, "scale", None)
-    if isinstance(weight, Tensor) and weight.ndim == 2 and isinstance(scale, float):
-        bias = None if getattr(module, "bias", None) is None else f"{stem}bias"
-        return DenseLayer(f"{stem}weight", bias, scale, float(getattr(module, "bias_scale", 1.0)))
+    own = vars(type(module))  # what a parent class says of itself need not hold of its child
+    if "pointwise" in own and isinstance(module, PointwiseStep) and not list(module.parameters()):
+        return module.pointwise()
+    if "dense_scales" in own and isinstance(module, DenseStep):
+        scale, bias_scale = module.dense_scales()
+        bias = "bias" in dict(module.named_parameters(recurse=False))
+        return DenseLayer(f"{stem}weight", f"{stem}bias" if bias else None, scale, bias_scale)
     return None
 
 

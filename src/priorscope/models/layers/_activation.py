@@ -73,3 +73,7 @@ class ActivationModule(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return self.phi(x)
+
+    def pointwise(self) -> Nonlinearity:
+        """The function at every entry, for those who write the derivatives of dense networks by hand."""
+        return self.phi

@@ -70,3 +70,7 @@ class DenseModule(nn.Module):
         if self.bias is not None:
             y = y + self.bias_scale * self.bias.reshape(-1, *(1,) * (x.ndim - 2))
         return y
+
+    def dense_scales(self) -> tuple[float, float]:
+        """Scales of weight and bias, for those who write the derivatives of dense networks by hand."""
+        return self.scale, self.bias_scale

@@ -11,7 +11,7 @@ from scipy.sparse.linalg import LinearOperator
 from torch import Tensor, nn
 
 from priorscope.inference import Loss, Members
-from priorscope.inference.networks._dense_form import dense_form
+from priorscope.inference.networks._dense_pass import DensePass
 from priorscope.probes.landscapes._dense_hessian import dense_parts
 
 __all__ = ["HessianOperators", "HessianSplit", "hessian_operators", "hessian_split", "lanczos_density"]
@@ -72,8 +72,8 @@ def hessian_split(network: nn.Module, inputs: Tensor, targets: Tensor, loss: Los
 
     Only patterns with a slope or a curvature enter. For the quadratic hinge these are the unsatisfied ones and
     :math:`H_0 = \frac1P\sum_m\nabla\Delta\otimes\nabla\Delta`, :math:`H_p = \frac1P\sum_m\Delta\,\nabla\nabla\Delta`:
-    Geiger et al. (2019), eq. 6. Fully connected networks are differentiated by hand, layer by layer, in matrix products;
-    any other module by automatic differentiation.
+    Geiger et al. (2019), eq. 6. Fully connected networks, known by their types and checked against what they compute, are
+    differentiated by hand, layer by layer, in matrix products; any other module by automatic differentiation.
 
     Example:
         >>> from priorscope.inference import Squared
@@ -87,10 +87,10 @@ def hessian_split(network: nn.Module, inputs: Tensor, targets: Tensor, loss: Los
         zero = torch.zeros(N, N, dtype=torch.float64)
         return HessianSplit(zero, zero.clone())
 
-    form = dense_form(problem.members.model)
-    if form is not None:
+    dense = DensePass.of(problem.members, problem.x)
+    if dense is not None:
         params = {name: p[0] for name, p in problem.members.unflatten(problem.members.flat).items()}
-        first, second = dense_parts(form, params, problem.x, problem.slope, problem.curvature)
+        first, second = dense_parts(dense.form, params, problem.x, problem.slope, problem.curvature)
         return HessianSplit(first / problem.n, second / problem.n)
     return _traced_split(problem)
 
