@@ -27,7 +27,13 @@ def grid(scale: str) -> list[Point]:
         return _exact(few, ROTATIONS) + cells
     if scale == "paper":
         few = {**PUBLISHED, "size": 8, "n": 64, "n_test": 32, "width": 16, "steps": 100, "seed": 0}
-        cells = [p for name in SYSTEMS for v in VARIANTS for p in _cells(name, v, PUBLISHED, range(5), GROUPS)]
+        cells = [
+            p
+            for sizes in (PUBLISHED, LOCAL)
+            for name in SYSTEMS
+            for v in VARIANTS
+            for p in _cells(name, v, sizes, range(5), GROUPS)
+        ]
         return _exact(few, GROUPS[1:]) + cells
     few = {**CIFAR, "n": 64, "n_test": 32, "width": 16, "steps": 100, "seed": 0}
     return _exact(few, GROUPS[1:]) + _small_kernels() + _small_networks() + _small_interventions()
@@ -53,7 +59,7 @@ def _exact(few: Point, groups: tuple[str, ...]) -> list[Point]:
 
 
 def _small_kernels() -> list[Point]:
-    """Pooled kernels cost d² a pair of images: all five systems at a size they allow, FCN, LCN and VEC at 2,000 too."""
+    """Pooled kernels cost d² per pair of images: all five systems at a size they allow, FCN, LCN and VEC at 2,000 too."""
     shared = {**CIFAR, "n": 400, "n_test": 500}
     local = {**LOCAL, "n": 500, "n_test": 500}
     points: list[Point] = []

@@ -15,7 +15,18 @@ from priorscope.data.groups import Element, Group, named
 from priorscope.inference import GradientDescent, KernelRegression
 from priorscope.system import accuracy
 
-__all__ = ["GROUPS", "SOURCE", "VARIANTS", "architecture", "element", "images", "inside", "predictions", "score"]
+__all__ = [
+    "GROUPS",
+    "IMAGES",
+    "SOURCE",
+    "VARIANTS",
+    "architecture",
+    "element",
+    "images",
+    "inside",
+    "predictions",
+    "score",
+]
 
 SOURCE = "What breaks the curse of dimensionality in deep learning? (2021)"
 GROUPS = ("identity", "P(c)⊗I", "P(c)^d", "P(cd)", "O(c)⊗I", "O(c)^d", "O(cd)")
@@ -23,6 +34,7 @@ SIZE_OF = {"identity": 0, "P(c)⊗I": 1, "O(c)⊗I": 1, "P(c)^d": 2, "O(c)^d": 2
 LARGEST = {"fcn": 3, "lcn": 2, "vec": 1, "gap": 1, "lap": 1, "linear": 3}  # Theorem 3.1
 TARGET_SIZE = 10.0
 VARIANTS = ("ntk", "nn", "nn+", "nn++")
+IMAGES = {"cifar10": "CIFAR-10", "local": "synthetic images"}  # each judged by itself
 
 
 @lru_cache(maxsize=8)  # points of one grid ask for the same images again and again

@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
-from scipy.stats import spearmanr
 
 import priorscope.models as models
 from priorscope.inference import GradientDescent
-from priorscope.lab import Claim, Paper, Verdict
+from priorscope.lab import Paper
 from priorscope.papers.curse_of_dimensionality._systems import SOURCE, element, images, predictions, score
+from priorscope.papers.curse_of_dimensionality._width_claims import CLAIMS
 from priorscope.probes import empirical_ntk
-from priorscope.statistics import fit_power_law
 
 __all__ = ["PAPER"]
 
@@ -45,7 +44,7 @@ def grid(scale: str) -> list[Sizes]:
     ]
     return points + [
         {"part": "path", "width": w, "time": t, **sizes, "seed": seed}
-        for sizes in ((s, LOCAL) if scale == "small" else (s,))
+        for sizes in ((s,) if scale == "tiny" else (s, LOCAL))
         for seed in range({"tiny": 1, "small": 1, "paper": 3}[scale])
         for w in WIDTHS[scale]
         for t in TIMES
@@ -123,57 +122,8 @@ def _loss_slope(descent: GradientDescent, targets: torch.Tensor) -> float:
     return float(gradient.flatten()[0])
 
 
-def _rank_correlation(x: pd.Series, y: pd.Series) -> float:
-    """Spearman's; zero where one side does not vary."""
-    return float(spearmanr(x, y).statistic) if x.nunique() > 1 and y.nunique() > 1 else 0.0
-
-
-def _judge_path(table: pd.DataFrame) -> Verdict:
-    """Each set of images by itself. The trends presume that GAP is ahead of VEC_∞; where it is not, a set decides nothing."""
-    found = {str(name): _path_on(part) for name, part in table[table.part == "path"].groupby("data", sort=False)}
-    note = " | ".join(f"{name}: {v.verdict}: {v.note}" for name, v in found.items())
-    verdicts = [v.verdict for v in found.values()]
-    if "fails" in verdicts:
-        overall = "fails"
-    elif "holds" in verdicts:
-        overall = "holds" if len(set(verdicts)) == 1 else "holds with changes"
-    else:
-        overall = "not shown"
-    return Verdict(overall, measured="; ".join(f"{v.measured} on {name}" for name, v in found.items()), note=note)
-
-
-def _path_on(path: pd.DataFrame) -> Verdict:
-    mean = path.groupby(["width", "time"])[["accuracy", "to_gap", "to_limit"]].mean().reset_index()
-    wanted = {"accuracy": -1, "to_gap": 1, "to_limit": -1}
-    signs, parts = [], []
-    for column, sign in wanted.items():
-        for axis, other in (("width", "time"), ("time", "width")):
-            rho = float(np.mean([_rank_correlation(p[axis], p[column]) for _, p in mean.groupby(other)]))
-            signs.append(rho * sign)
-            parts.append(f"{column} with {axis} {rho:+.2f}")
-    ahead = float(path.gap_accuracy.mean() - path.limit_accuracy.mean())
-    note = f"mean Spearman correlations: {', '.join(parts)}; GAP ahead of VEC_∞ by {ahead:+.3f}"
-    right = sum(s > 0 for s in signs)
-    verdict = "holds" if min(signs) >= 0.5 else "fails" if min(signs) <= -0.5 and ahead > 0 else "not shown"
-    return Verdict(verdict, measured=f"{right} of {len(signs)} signs", note=note)
-
-
-def _judge_rate(table: pd.DataFrame) -> Verdict:
-    kernel = table[table.part == "kernel"].pivot_table(index="seed", columns="width", values="kernel_error")
-    fit = fit_power_law(kernel.columns.to_numpy(float), kernel.to_numpy())
-    means = table[table.part == "mean"].pivot_table(index="seed", columns="width", values="mean_distance")
-    second = fit_power_law(means.columns.to_numpy(float), means.to_numpy())
-    bounded = second.exponent <= -0.4
-    note = (
-        f"kernel error exponent {fit.exponent:.3f} [{fit.low:.3f}, {fit.high:.3f}]; mean prediction's distance to VEC_∞ "
-        f"exponent {second.exponent:.3f} [{second.low:.3f}, {second.high:.3f}] (a bound: -0.5 or steeper)"
-    )
-    holds = abs(fit.exponent + 0.5) <= 0.1 and bounded
-    return Verdict("holds" if holds else "fails", fit.exponent, fit.low, fit.high, note)
-
-
 def chart(table: pd.DataFrame) -> Any:
-    """Fig. 2: accuracy, distance to GAP, distance to VEC at infinite width; one line a rotation, a row a set of images."""
+    """Fig. 2: accuracy, distance to GAP, distance to VEC at infinite width; one line per rotation, one row per set of images."""
     import altair as alt
 
     path = table[table.part == "path"][["data", "width", "time", "accuracy", "to_gap", "to_limit"]]
@@ -207,23 +157,6 @@ PAPER = Paper(
     version=2,
     grid=grid,
     run=run,
-    claims=(
-        Claim(
-            "S0.6",
-            f"{SOURCE}, Fig. 2",
-            "as the width or the rotation grows, VEC's accuracy falls and its mean moves from GAP's towards VEC_∞",
-            "six monotone trends",
-            "mean Spearman correlation at least 0.5 with the right sign, where GAP is ahead of VEC_∞",
-            _judge_path,
-        ),
-        Claim(
-            "S0.7",
-            f"{SOURCE}, eqs. 8 and 11",
-            "the tangent kernel and the mean prediction approach their limits like one over the root of the width",
-            -0.5,
-            0.1,
-            _judge_rate,
-        ),
-    ),
+    claims=CLAIMS,
     chart=chart,
 )

@@ -1,0 +1,73 @@
+"""Intervals of what papers measure: over draws, or of the worst of several cells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from priorscope.lab import Measured, NotMeasured
+from priorscope.statistics import Interval, bootstrap_interval, fit_power_law
+
+__all__ = ["exponent_over_draws", "highest", "lowest", "over_draws"]
+
+Statistic = Callable[[np.ndarray], float]
+
+
+def over_draws(samples: ArrayLike, statistic: Statistic | None = None, *, level: float = 0.95) -> Interval:
+    """The mean over draws (first axis), or a statistic of them, with its interval; one draw has none.
+
+    Example:
+        >>> over_draws([1.0, 2.0, 3.0]).value
+        2.0
+        >>> over_draws([1.0])
+        Traceback (most recent call last):
+        ...
+        priorscope.lab._claim.NotMeasured: one draw has no interval
+    """
+    values = np.asarray(samples, dtype=float)
+    if len(values) < 2:
+        raise NotMeasured("one draw has no interval" if len(values) else "there are no runs of this kind")
+    return bootstrap_interval(values, statistic, level=level)
+
+
+def exponent_over_draws(table: pd.DataFrame, x: str, y: str) -> Interval:
+    """The exponent of ``y`` in ``x``, fitted to the mean over the draws (column ``seed``), with its interval over them.
+
+    Example:
+        >>> runs = pd.DataFrame({"seed": [0, 0, 1, 1], "width": [1, 4, 1, 4], "error": [2.0, 1.0, 4.0, 2.0]})
+        >>> round(exponent_over_draws(runs, "width", "error").value, 6)
+        -0.5
+    """
+    wide = table.pivot_table(index="seed", columns=x, values=y).dropna()
+    if len(wide) < 2 or wide.shape[1] < 2:
+        raise NotMeasured(f"{len(wide)} draws at {wide.shape[1]} values of {x}: too few for an exponent")
+    return fit_power_law(wide.columns.to_numpy(float), wide.to_numpy()).interval
+
+
+def highest(cells: Mapping[str, Interval], note: str = "") -> Measured:
+    """The cell whose interval reaches highest, with all of them in the note: what none may exceed.
+
+    Example:
+        >>> found = highest({"a": Interval(0.1, 0.0, 0.4), "b": Interval(0.2, 0.1, 0.3)})
+        >>> found.interval.value, found.note
+        (0.1, 'a of: a 0.1 [0, 0.4], b 0.2 [0.1, 0.3]')
+    """
+    return _of(cells, max(cells, key=lambda name: cells[name].high), note)
+
+
+def lowest(cells: Mapping[str, Interval], note: str = "") -> Measured:
+    """The cell whose interval reaches lowest, with all of them in the note: what all must exceed.
+
+    Example:
+        >>> lowest({"a": Interval(0.1, 0.0, 0.4), "b": Interval(0.2, 0.1, 0.3)}).interval.low
+        0.0
+    """
+    return _of(cells, min(cells, key=lambda name: cells[name].low), note)
+
+
+def _of(cells: Mapping[str, Interval], chosen: str, note: str) -> Measured:
+    listed = ", ".join(f"{name} {i.value:.3g} [{i.low:.3g}, {i.high:.3g}]" for name, i in cells.items())
+    return Measured(cells[chosen], f"{chosen} of: {listed}" + (f". {note}" if note else ""))
