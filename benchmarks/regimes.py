@@ -21,24 +21,11 @@ import torch
 from _results import row, write
 from torch.nn.utils import parameters_to_vector
 
+from priorscope.data import random_patterns
 from priorscope.inference import GradientFlow, QuadraticHinge
-from priorscope.papers.lazy_feature._networks import DenseStack, phi
+from priorscope.models import DenseStack, plain_network
 from priorscope.papers.lazy_feature._runs import split
-from priorscope.probes import hessian_operators, hessian_split, plain_network, random_patterns
-
-
-class Plain(torch.nn.Module):
-    """One member as an ordinary module."""
-
-    def __init__(self, stack: DenseStack) -> None:
-        super().__init__()
-        self.weights = torch.nn.ParameterList([w[0].clone() for w in stack.stacked.values()])
-
-    def forward(self, z: torch.Tensor) -> torch.Tensor:
-        *hidden, last = self.weights
-        for w in hidden:
-            z = phi(z @ w.mT / w.shape[1] ** 0.5)
-        return z @ last.mT / last.shape[1] ** 0.5
+from priorscope.probes import hessian_operators, hessian_split
 
 
 def flows(width: int, turn: float, scales: int, seeds: int, single: int, traced: int) -> dict[str, float]:
@@ -63,7 +50,9 @@ def flows(width: int, turn: float, scales: int, seeds: int, single: int, traced:
         def alone(i: int, name: str = name) -> tuple[float, Any]:
             member = DenseStack(64, width, 2, [i % seeds])
             started = time.perf_counter()
-            found = flow.with_alpha([float(alphas[i])]).fit(member if name == "one_by_one" else Plain(member), train)
+            found = flow.with_alpha([float(alphas[i])]).fit(
+                member if name == "one_by_one" else member.network(0), train
+            )
             return time.perf_counter() - started, found
 
         trial = {}

@@ -36,8 +36,8 @@ def geometry() -> Any:
 
 def landscape() -> Any:
     """Spectra of the three Hessians of a small network on random patterns."""
-    patterns = ps.probes.random_patterns(30, 3)
-    return ps.probes.landscape(ps.probes.plain_network(3, 4, 2), patterns, "quadratic-hinge").chart()
+    patterns = ps.data.random_patterns(30, 3)
+    return ps.probes.landscape(ps.models.plain_network(3, 4, 2), patterns, "quadratic-hinge").chart()
 
 
 def sphere_spectrum() -> Any:
@@ -91,8 +91,8 @@ def spectral_bias() -> Any:
 
 def jamming_point() -> Any:
     """Part of the seeds whose networks fit random patterns, against their number of weights."""
-    network = lambda h, seed: ps.probes.plain_network(5, h, 1, seed=seed)  # noqa: E731
-    return ps.probes.jamming_point(network, ps.probes.random_patterns(60, 5), range(1, 25), seeds=10).chart()
+    network = lambda h, seed: ps.models.plain_network(5, h, 1, seed=seed)  # noqa: E731
+    return ps.probes.jamming_point(network, ps.data.random_patterns(60, 5), range(1, 25), seeds=10).chart()
 
 
 def regime() -> Any:

@@ -9,7 +9,7 @@ import torch
 
 from priorscope.probes.curves.pilot import leave_one_out, tuned_regression
 from priorscope.profiles._candidates import default_candidates, variations
-from priorscope.validation._problems import DEVELOPMENT, HELD_OUT, Problem, draw, neighbours, products
+from priorscope.validation._problems import DEVELOPMENT, HELD_OUT, Problem, draw
 from priorscope.validation._profile_validity import ENOUGH, PAPER, kernel_error
 
 
@@ -65,20 +65,6 @@ def test_held_out_problems_are_no_development_problems() -> None:
     assert not {p.seed for p in HELD_OUT.values()} & {p.seed for p in DEVELOPMENT.values()}
     assert {p["problem"] for p in PAPER.points("tiny")} <= set(DEVELOPMENT)
     assert {p["problem"] for p in PAPER.points("small")} == set(HELD_OUT)
-
-
-def test_targets_have_the_symmetry_they_were_made_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    from priorscope.validation import _problems as problems
-
-    def target(shift: int, make: object, **options: object) -> torch.Tensor:
-        fixed = torch.randn(20, 1, 8, 8, generator=torch.Generator().manual_seed(5)).roll(shift, 2)
-        monkeypatch.setattr(problems, "_images", lambda *_: fixed)
-        return make(20, torch.Generator().manual_seed(0), 8, **options)[1]  # type: ignore[operator]
-
-    torch.testing.assert_close(target(3, products), target(0, products))
-    for make, options in ((products, {"anywhere": False}), (neighbours, {})):
-        moved, still = target(3, make, **options), target(0, make, **options)
-        assert (moved - still).abs().mean() > 0.5 * still.std()
 
 
 def test_splits_do_not_share_samples_and_tables_use_all_rows() -> None:

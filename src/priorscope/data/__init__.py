@@ -12,9 +12,18 @@ from priorscope.data.published._digits import digits
 from priorscope.data.published._fetch import FetchError, cache_folder
 from priorscope.data.published._published import cifar10, fashion_mnist, get, mnist
 from priorscope.data.synthetic._directions import circles, directional, linear_plus_circle
+from priorscope.data.synthetic._friedman import friedman_table
+from priorscope.data.synthetic._image_functions import (
+    hidden_pattern,
+    local_products,
+    neighbour_products,
+    random_polynomial,
+)
 from priorscope.data.synthetic._inputs import cube, from_function, gaussian, hypercube, product_of_spheres, sphere
 from priorscope.data.synthetic._local_features import local_features
 from priorscope.data.synthetic._random_labels import flip_spectrum, random_labels
+from priorscope.data.synthetic._random_patterns import random_patterns
+from priorscope.data.synthetic._stripe import stripe
 
 __all__ = [
     "Dataset",
@@ -30,20 +39,27 @@ __all__ = [
     "encode_labels",
     "fashion_mnist",
     "flip_spectrum",
+    "friedman_table",
     "from_arrays",
     "from_function",
     "from_torch",
     "gaussian",
     "groups",
     "local_features",
+    "local_products",
     "get",
+    "hidden_pattern",
     "hypercube",
     "linear_plus_circle",
     "load",
     "mnist",
+    "neighbour_products",
     "product_of_spheres",
     "random_labels",
+    "random_patterns",
+    "random_polynomial",
     "read_cifar_binary",
     "read_idx",
     "sphere",
+    "stripe",
 ]

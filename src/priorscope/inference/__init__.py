@@ -10,6 +10,7 @@ from priorscope.inference.kernels._kernel_regression import FittedKernel, Kernel
 from priorscope.inference.kernels._spectral import NumericalRepair, Schedule, Spectral
 from priorscope.inference.networks._gradient_descent import GradientDescent
 from priorscope.inference.networks._gradient_flow import GradientFlow
+from priorscope.inference.networks._hinge_training import train_hinge
 from priorscope.inference.networks._loss import Hinge, Logistic, Loss, QuadraticHinge, SoftHinge, Squared, as_loss
 from priorscope.inference.networks._members import Members
 from priorscope.inference.networks._stop import AllFitted, LossBelow, StopRule, as_stop
@@ -26,6 +27,7 @@ __all__ = [
     # networks
     "GradientDescent",
     "GradientFlow",
+    "train_hinge",
     "Members",
     "StopRule",
     "LossBelow",

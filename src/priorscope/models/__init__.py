@@ -28,7 +28,11 @@ from priorscope.models.layers._sequential import Sequential
 from priorscope.models.layers._window_pool import AvgPool, SumPool
 from priorscope.models.networks._antisymmetric import Antisymmetric
 from priorscope.models.networks._build import Build
+from priorscope.models.networks._dense_stack import DenseStack
 from priorscope.models.networks._ensemble import Ensemble
+from priorscope.models.networks._plain import count_weights, plain_network
+from priorscope.models.networks._shallow_stack import ShallowStack
+from priorscope.models.networks._smooth_rectifier import SmoothRectifier
 from priorscope.models.nonlinearities import (
     GELU,
     RBF,
@@ -71,6 +75,12 @@ __all__ = [
     "vec_to_lcn",
     "vgg11",
     "vit",
+    # networks
+    "DenseStack",
+    "ShallowStack",
+    "SmoothRectifier",
+    "count_weights",
+    "plain_network",
     # layers
     "Activation",
     "Attention",

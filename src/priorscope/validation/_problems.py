@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from priorscope import data
+from priorscope.data import friedman_table, hidden_pattern, local_products, neighbour_products, random_polynomial
 
 __all__ = ["DEVELOPMENT", "HELD_OUT", "Problem", "draw"]
 
@@ -24,64 +25,6 @@ class Problem:
     seed: int = 0
     known: str | None = None
     table: bool = False
-
-
-def _images(n: int, channels: int, side: int, smooth: bool, g: torch.Generator) -> Tensor:
-    x = torch.randn(n, channels, side, side, generator=g)
-    if smooth:
-        x = x + x.roll(1, 2) + x.roll(1, 3) + x.roll((1, 1), (2, 3))
-    return x / x.std()
-
-
-def _responses(x: Tensor, filters: Tensor) -> Tensor:
-    k = filters.shape[-1]
-    return F.conv2d(F.pad(x, (0, k - 1, 0, k - 1), mode="circular"), filters)  # (n, filters, side, side)
-
-
-def products(
-    n: int,
-    g: torch.Generator,
-    side: int,
-    *,
-    channels: int = 1,
-    size: int = 2,
-    smooth: bool = True,
-    anywhere: bool = True,
-) -> tuple[Tensor, Tensor]:
-    """Product of two local filters, averaged over places, or with a weight of its own at each place."""
-    w = torch.randn(2, channels, size, size, generator=g)
-    weight = torch.ones(side, side) if anywhere else torch.randn(side, side, generator=g)
-    x = _images(n, channels, side, smooth, g)
-    return x, (_responses(x, w).prod(1) * weight).mean((1, 2))
-
-
-def pattern(n: int, g: torch.Generator, side: int, *, size: int = 3, amplitude: float = 6.0) -> tuple[Tensor, Tensor]:
-    """Which of two small patterns lies somewhere in the noise: labels ±1."""
-    p = torch.randn(2, 1, size, size, generator=g)
-    p = amplitude * p / p.flatten(1).norm(dim=1)[:, None, None, None]
-    x = torch.randn(n, 1, side, side, generator=g)
-    label = torch.randint(0, 2, (n,), generator=g)
-    for i, (a, b) in enumerate(torch.randint(0, side, (n, 2), generator=g).tolist()):
-        x[i] += F.pad(p[label[i]], (0, side - size, 0, side - size)).roll((a, b), (1, 2))
-    return x, label
-
-
-def neighbours(n: int, g: torch.Generator, side: int, *, sites: int = 16, smooth: bool = True) -> tuple[Tensor, Tensor]:
-    """Products of pixels side by side at some places, each with a weight of its own."""
-    weight = torch.randn(side * side, generator=g)
-    weight[torch.randperm(side * side, generator=g)[sites:]] = 0
-    x = _images(n, 1, side, smooth, g)
-    return x, (x * x.roll(1, 3))[:, 0].mul(weight.view(side, side)).sum((1, 2))
-
-
-def polynomial(
-    n: int, g: torch.Generator, side: int, *, directions: int = 1, quadratic: float = 0.5
-) -> tuple[Tensor, Tensor]:
-    r""":math:`\sum_k u_k + c(u_k^2 - 1)` of projections u on random directions: no pixel is next to another."""
-    w = torch.randn(directions, side * side, generator=g)
-    x = _images(n, 1, side, False, g)
-    u = x.flatten(1) @ (w / w.norm(dim=1, keepdim=True)).T
-    return x, (u + quadratic * (u * u - 1)).sum(1)
 
 
 def published(
@@ -117,11 +60,9 @@ def generated(n: int, g: torch.Generator, side: int, *, name: str, noise: float)
     return torch.as_tensor(x).float(), torch.as_tensor(y).float()
 
 
-def friedman(n: int, g: torch.Generator, side: int, *, noise: float = 1.0) -> tuple[Tensor, Tensor]:
-    """A table for development: Friedman's first function (1991) of ten numbers."""
-    x = torch.rand(440, 10, generator=g)
-    y = 10 * (torch.pi * x[:, 0] * x[:, 1]).sin() + 20 * (x[:, 2] - 0.5) ** 2 + 10 * x[:, 3] + 5 * x[:, 4]
-    return x, y + noise * torch.randn(440, generator=g)
+def friedman(n: int, g: torch.Generator, side: int) -> tuple[Tensor, Tensor]:
+    """A table for development: Friedman's first function (1991) of ten numbers, 440 rows."""
+    return friedman_table(440, g)
 
 
 def _pair(name: str, positive: list[int], negative: list[int], seed: int) -> Problem:
@@ -129,12 +70,12 @@ def _pair(name: str, positive: list[int], negative: list[int], seed: int) -> Pro
 
 
 HELD_OUT: dict[str, Problem] = {
-    "local product anywhere": Problem(products, {"channels": 3, "size": 3}, 9501, "gap"),
-    "pattern somewhere": Problem(pattern, {"amplitude": 4.6}, 9502, "gap"),
-    "local product by place": Problem(products, {"channels": 2, "size": 3, "anywhere": False}, 9503, "vec"),
-    "neighbours at 20 places": Problem(neighbours, {"sites": 20}, 9504, "vec"),
-    "polynomial of one direction": Problem(polynomial, {"quadratic": 0.8}, 9505, "fcn"),
-    "polynomial of six directions": Problem(polynomial, {"directions": 6, "quadratic": 0.35}, 9506, "fcn"),
+    "local product anywhere": Problem(local_products, {"channels": 3, "size": 3}, 9501, "gap"),
+    "pattern somewhere": Problem(hidden_pattern, {"amplitude": 4.6}, 9502, "gap"),
+    "local product by place": Problem(local_products, {"channels": 2, "size": 3, "anywhere": False}, 9503, "vec"),
+    "neighbours at 20 places": Problem(neighbour_products, {"sites": 20}, 9504, "vec"),
+    "polynomial of one direction": Problem(random_polynomial, {"quadratic": 0.8}, 9505, "fcn"),
+    "polynomial of six directions": Problem(random_polynomial, {"directions": 6, "quadratic": 0.35}, 9506, "fcn"),
     "digits a multiple of three or not": _pair("digits", [0, 3, 6, 9], [1, 2, 4, 5, 7, 8], 9507),
     "digits with an e or not": _pair("digits", [0, 1, 3, 5, 7, 8, 9], [2, 4, 6], 9508),
     "MNIST 0 or 6": _pair("mnist", [0], [6], 9509),
@@ -151,10 +92,10 @@ HELD_OUT: dict[str, Problem] = {
     "phase (Friedman 3)": Problem(generated, {"name": "friedman3", "noise": 0.18}, 9520, table=True),
 }
 DEVELOPMENT: dict[str, Problem] = {
-    "dev product anywhere": Problem(products, {"channels": 2}, 101, "gap"),
-    "dev pattern": Problem(pattern, {"amplitude": 5.5}, 102, "gap"),
-    "dev product by place": Problem(products, {"size": 1, "anywhere": False}, 103, "vec"),
-    "dev polynomial": Problem(polynomial, {}, 104, "fcn"),
+    "dev product anywhere": Problem(local_products, {"channels": 2}, 101, "gap"),
+    "dev pattern": Problem(hidden_pattern, {"amplitude": 5.5}, 102, "gap"),
+    "dev product by place": Problem(local_products, {"size": 1, "anywhere": False}, 103, "vec"),
+    "dev polynomial": Problem(random_polynomial, {}, 104, "fcn"),
     "dev digits": _pair("digits", [1, 2, 7], [0, 3, 4, 5, 6, 8, 9], 105),
     "dev MNIST": _pair("mnist", [2], [7], 106),
     "dev Fashion": _pair("fashion_mnist", [0], [6], 107),

@@ -7,7 +7,7 @@ import torch
 from priorscope.inference import GradientFlow, SoftHinge
 from priorscope.inference.networks._flow_integration import KINK, KINK_CHANGE, Integration
 from priorscope.inference.networks._members import Members
-from priorscope.papers.lazy_feature._networks import DenseStack
+from priorscope.models import DenseStack
 from priorscope.papers.lazy_feature._runs import split
 
 TRAIN, TEST = split(12, 60, 0)

@@ -8,44 +8,13 @@ import pytest
 import torch
 
 from priorscope.inference import GradientFlow
+from priorscope.models import DenseStack
 from priorscope.papers.lazy_feature._claims import crossover
 from priorscope.papers.lazy_feature._lazy_feature import PAPER
-from priorscope.papers.lazy_feature._networks import SCALE, DenseStack, phi, phi_slope
 from priorscope.papers.lazy_feature._runs import split, top_share
 from priorscope.probes import frozen_flow, half_times
 
 CLAIMS = {claim.id: claim for claim in PAPER.claims}
-
-
-def test_t1_layerwise_gram_is_the_product_of_jacobians():
-    stack = DenseStack(4, 6, 3, [0, 1])
-    x = torch.randn(5, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    got = stack.gram(stack.stacked, x, x[:3])
-    for k in range(2):
-        weights = [w[k : k + 1].clone().requires_grad_() for w in stack.stacked.values()]
-        f = stack.call(dict(zip(stack.stacked, weights)), x)[0, :, 0]
-        J = torch.stack(
-            [torch.cat([g.flatten() for g in torch.autograd.grad(v, weights, retain_graph=True)]) for v in f]
-        )
-        torch.testing.assert_close(got[k], J @ J[:3].mT, atol=1e-10, rtol=1e-10)
-
-
-def test_t2_slope_of_the_activation_by_finite_differences():
-    x = torch.linspace(-3, 3, 41, dtype=torch.float64)
-    torch.testing.assert_close((phi(x + 1e-6) - phi(x - 1e-6)) / 2e-6, phi_slope(x), atol=1e-8, rtol=1e-6)
-
-
-def test_t5_constants_of_the_activation_and_the_diagonal_at_infinite_width():
-    nodes, weights = np.polynomial.hermite_e.hermegauss(120)
-    z, p = torch.from_numpy(nodes), torch.from_numpy(weights / weights.sum())
-    assert float((p * phi(z) ** 2).sum()) == pytest.approx(1, abs=1e-6)
-    slope = float((p * phi_slope(z) ** 2).sum())
-    assert slope == pytest.approx(0.83794, abs=1e-4)
-    assert pytest.approx(1.40438, abs=1e-5) == SCALE
-    x = torch.nn.functional.normalize(torch.randn(1, 8, generator=torch.Generator().manual_seed(0)).double()) * 8**0.5
-    stack = DenseStack(8, 400, 2, range(30))
-    values = stack.gram(stack.stacked, x)[:, 0, 0]
-    assert abs(values.mean() - (1 + slope + slope**2)) < 4 * values.std() / 30**0.5
 
 
 @pytest.fixture(scope="module")

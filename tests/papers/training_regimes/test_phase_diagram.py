@@ -1,13 +1,11 @@
-"""The phase diagram at tiny scale; its judge and its lines on tables whose answer is known; biases in the kernel."""
+"""The phase diagram at tiny scale; its judge and its lines on tables whose answer is known."""
 
 from __future__ import annotations
 
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 
-from priorscope.papers.lazy_feature._networks import DenseStack
 from priorscope.papers.training_regimes._phase_diagram import PAPER
 from priorscope.papers.training_regimes._phase_diagram_chart import lines
 from priorscope.papers.training_regimes._phase_diagram_judge import jamming_width
@@ -49,26 +47,6 @@ def test_the_judge_knows_the_order_and_when_it_cannot_tell():
     crossing = found[found.line.str.startswith("crossover")]
     np.testing.assert_allclose(crossing["scale"], 3)
     assert len(found[found.line == "jamming"]) == 4
-
-
-def test_kernel_and_outputs_with_biases():
-    stack = DenseStack(4, 5, 2, [0, 1], bias=True)
-    for name in ("b0", "b1"):
-        stack.stacked[name] = torch.randn(2, 5, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    x = torch.randn(6, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    got = stack.gram(stack.stacked, x)
-    weights = {name: w.clone().requires_grad_() for name, w in stack.stacked.items()}
-    f = stack.call(weights, x)[..., 0]  # (K, n)
-    rows = [
-        torch.cat(
-            [g.flatten(1) for g in torch.autograd.grad(f[:, i].sum(), list(weights.values()), retain_graph=True)], 1
-        )
-        for i in range(6)
-    ]
-    J = torch.stack(rows, 1)
-    torch.testing.assert_close(got, J @ J.mT, atol=1e-11, rtol=1e-11)
-    without = DenseStack(4, 5, 2, [0, 1])
-    assert float((without.gram(without.stacked, x) - got).abs().max()) > 0.1
 
 
 def test_tiny_runs_judge_and_draw():

@@ -8,10 +8,10 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from priorscope.data import digits, from_arrays
+from priorscope.data import digits, from_arrays, random_patterns
 from priorscope.inference import AllFitted, GradientDescent
-from priorscope.models import fcn, gap
-from priorscope.probes import jamming_load, plain_network, random_patterns
+from priorscope.models import fcn, gap, plain_network
+from priorscope.probes import jamming_load
 from priorscope.system import System
 
 

@@ -6,10 +6,10 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from priorscope.data import digits, from_arrays
+from priorscope.data import digits, from_arrays, random_patterns
 from priorscope.inference import AllFitted, GradientDescent, KernelRegression
-from priorscope.models import fcn, vec
-from priorscope.probes import jamming_point, plain_network, random_patterns
+from priorscope.models import fcn, plain_network, vec
+from priorscope.probes import jamming_point
 from priorscope.probes.landscapes._jamming_point import which_fit
 from priorscope.system import System
 

@@ -8,19 +8,18 @@ import torch
 from torch import nn
 
 import priorscope as ps
+from priorscope.data import random_patterns
 from priorscope.inference import AllFitted, GradientDescent, QuadraticHinge, Squared, as_loss
 from priorscope.inference.networks._dense_form import dense_form
+from priorscope.models import count_weights, plain_network
 from priorscope.models.layers._dense import DenseModule
 from priorscope.probes.landscapes import (
     count_cusps,
-    count_weights,
     effective_parameters,
     hessian_operators,
     hessian_split,
     lanczos_density,
     landscape,
-    plain_network,
-    random_patterns,
     small_argument_exponent,
 )
 

@@ -66,8 +66,9 @@ def dense_form(model: Any) -> tuple[DenseLayer, ...] | None:
     """The layers of a fully connected network or ensemble of them; None for anything else.
 
     Known are sequences of dense layers (``nn.Linear``, or a class that says so: :class:`DenseStep`) and elementwise
-    activations, after flattening; and any model that says it itself by an attribute ``dense_form``. The form is a reading
-    of names and types: :meth:`DensePass.of` compares it with what the model computes.
+    activations, after flattening; and any model that says it itself by an attribute ``dense_form``, the fields of a
+    :class:`DenseLayer` for every layer. The form is a reading of names and types: :meth:`DensePass.of` compares it with what
+    the model computes.
 
     Example:
         >>> [layer.weight for layer in dense_form(nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 1)))]
@@ -77,7 +78,7 @@ def dense_form(model: Any) -> tuple[DenseLayer, ...] | None:
     """
     told = getattr(model, "dense_form", None)
     if told is not None:
-        return tuple(told)
+        return tuple(DenseLayer(**layer) for layer in told)
     network = getattr(model, "template", model)
     if not isinstance(network, nn.Module) or not isinstance(model, nn.Module):
         return None

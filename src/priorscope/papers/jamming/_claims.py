@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from priorscope.lab import Verdict
-from priorscope.papers.jamming._training import MARGIN
+from priorscope.papers.jamming._images import MARGIN
 from priorscope.probes import small_argument_exponent
 from priorscope.statistics import bootstrap_interval
 

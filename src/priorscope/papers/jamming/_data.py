@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from priorscope.inference import train_hinge
 from priorscope.lab import Claim, Paper
+from priorscope.models import plain_network
 from priorscope.papers._announced_regimes import JAMMING
 from priorscope.papers.jamming._data_claims import JUDGES
-from priorscope.papers.jamming._images import counts, patterns
-from priorscope.papers.jamming._training import MARGIN, train_hinge
-from priorscope.probes import plain_network
+from priorscope.papers.jamming._images import MARGIN, counts, patterns
 
 __all__ = ["PAPER"]
 

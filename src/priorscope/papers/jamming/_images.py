@@ -8,10 +8,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from priorscope.data import Split, digits, mnist
-from priorscope.probes import count_weights, random_patterns
+from priorscope.data import Split, digits, mnist, random_patterns
+from priorscope.models import count_weights
 
-__all__ = ["components", "counts", "parity", "patterns"]
+__all__ = ["MARGIN", "components", "counts", "parity", "patterns"]
+
+
+MARGIN = 0.5  # ε of Geiger et al. (2019), Sec. III
 
 
 @lru_cache(maxsize=2)

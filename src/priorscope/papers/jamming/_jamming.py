@@ -9,12 +9,14 @@ import pandas as pd
 import torch
 from torch import Tensor, nn
 
-from priorscope.inference import QuadraticHinge
+from priorscope.data import random_patterns
+from priorscope.inference import QuadraticHinge, train_hinge
 from priorscope.lab import Paper
+from priorscope.models import plain_network
 from priorscope.papers._announced_regimes import claims_of
 from priorscope.papers.jamming._claims import JUDGES
-from priorscope.papers.jamming._training import MARGIN, train_hinge
-from priorscope.probes import Landscape, count_cusps, effective_parameters, landscape, plain_network, random_patterns
+from priorscope.papers.jamming._images import MARGIN
+from priorscope.probes import Landscape, count_cusps, effective_parameters, landscape
 
 __all__ = ["PAPER"]
 

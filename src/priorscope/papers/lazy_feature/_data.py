@@ -12,9 +12,8 @@ import torch
 from priorscope.data import cifar10, digits, fashion_mnist, mnist
 from priorscope.inference import GradientFlow
 from priorscope.lab import Paper, Verdict
-from priorscope.models import gap
+from priorscope.models import DenseStack, gap
 from priorscope.papers._announced_regimes import LAZY, claims_of
-from priorscope.papers.lazy_feature._networks import DenseStack
 from priorscope.statistics import bootstrap_interval
 
 __all__ = ["PAPER"]

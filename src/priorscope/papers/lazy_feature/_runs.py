@@ -11,7 +11,7 @@ from torch import Tensor
 
 from priorscope.data import digits
 from priorscope.inference import FittedNetworks, GradientFlow, SoftHinge
-from priorscope.papers.lazy_feature._networks import DenseStack
+from priorscope.models import DenseStack
 from priorscope.probes import frozen_flow, half_times
 
 __all__ = ["run", "split"]

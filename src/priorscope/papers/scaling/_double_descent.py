@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 import torch
 
+from priorscope.inference import train_hinge
 from priorscope.lab import Paper
+from priorscope.models import plain_network
 from priorscope.papers._announced_regimes import UNDER, claims_of
 from priorscope.papers.jamming._images import counts, parity
-from priorscope.papers.jamming._training import train_hinge
 from priorscope.papers.scaling._double_descent_claims import JUDGES, star_of
-from priorscope.probes import plain_network
 
 __all__ = ["PAPER"]
 

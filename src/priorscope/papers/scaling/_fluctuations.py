@@ -8,15 +8,15 @@ import numpy as np
 import pandas as pd
 import torch
 
+from priorscope.inference import train_hinge
 from priorscope.lab import Claim, Paper
+from priorscope.models import DenseStack, plain_network
 from priorscope.papers._announced_regimes import SCALING
 from priorscope.papers.jamming._images import counts, parity
-from priorscope.papers.jamming._training import train_hinge
-from priorscope.papers.lazy_feature._networks import DenseStack
 from priorscope.papers.lazy_feature._runs import split
 from priorscope.papers.scaling._double_descent_claims import star_of
 from priorscope.papers.scaling._fluctuations_claims import JUDGES, by_width, ensemble_errors
-from priorscope.probes import kernel_fluctuations, plain_network
+from priorscope.probes import kernel_fluctuations
 
 __all__ = ["PAPER"]
 

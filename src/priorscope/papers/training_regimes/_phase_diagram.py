@@ -6,8 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from priorscope.inference import GradientFlow
 from priorscope.lab import Paper
+from priorscope.models import DenseStack
 from priorscope.papers._announced_regimes import DIAGRAM, claims_of
+from priorscope.papers.jamming._images import parity
 from priorscope.papers.training_regimes._phase_diagram_chart import chart
 from priorscope.papers.training_regimes._phase_diagram_judge import jamming_depends_on_scale
 
@@ -56,10 +59,6 @@ def grid(scale: str) -> list[dict[str, Any]]:
 
 def run(point: dict[str, Any]) -> dict[str, Any]:
     """Train every member of one width and say which fitted, how far kernels moved, and how well they generalise."""
-    from priorscope.inference import GradientFlow
-    from priorscope.papers.jamming._images import parity
-    from priorscope.papers.lazy_feature._networks import DenseStack
-
     train, test = parity(point["data"], point["n_train"], point["n_test"], point["seed"], point["dim"])
     rescaled, seeds, h = np.asarray(point["rescaled"], dtype=float), int(point["seeds"]), int(point["width"])
     stack = DenseStack(point["dim"], h, point["depth"], [s for _ in rescaled for s in range(seeds)], bias=True)

@@ -10,13 +10,13 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from priorscope.data import stripe
 from priorscope.inference import GradientFlow
 from priorscope.lab import Claim, Paper
+from priorscope.models import ShallowStack
 from priorscope.papers._announced_regimes import DIAGRAM
 from priorscope.papers.training_regimes._stripe_claims import JUDGES
-from priorscope.papers.training_regimes._stripe_networks import StripeStack, stripe
-from priorscope.probes import compression
-from priorscope.probes.regimes._frozen import frozen_flows
+from priorscope.probes import compression, frozen_flows
 
 __all__ = ["PAPER"]
 
@@ -56,12 +56,13 @@ def run(point: dict[str, Any]) -> dict[str, Any]:
     """Errors of feature training, of the flow of a wide network's initial kernel, and of the latter on squeezed inputs."""
     dim, seeds = point["dim"], range(point["data_seeds"])
     sets = [stripe(point["n_train"], dim, 1000 * point["seed"] + s) for s in seeds]
-    x, y = torch.stack([a for a, _ in sets]), torch.stack([b for _, b in sets])
-    new, labels = stripe(point["n_test"], dim, 999)
+    x, y = torch.stack([s.inputs for s in sets]), torch.stack([s.targets[:, 0] for s in sets])
+    fresh = stripe(point["n_test"], dim, 999)
+    new, labels = fresh.inputs, fresh.targets[:, 0]
     flow = GradientFlow(
         loss="soft-hinge", stop="fitted", max_turn=point["max_turn"], max_steps=point["max_steps"], record=1, time=1e12
     )
-    stack = StripeStack(x, y, point["width"], seeds)
+    stack = ShallowStack(x, y, point["width"], seeds)
     alpha = point["rescaled"] / point["width"] ** 0.5
     signs = torch.ones(point["n_train"], 1).double()
     signs[1::2] = -1
@@ -70,7 +71,7 @@ def run(point: dict[str, Any]) -> dict[str, Any]:
     F = alpha * (stack.outputs(end, new) - stack.outputs(start, new))
     informative = torch.eye(dim, 1).double()
     squeezed = compression(end["w"], informative)
-    wide = StripeStack(x[:1], y[:1], point["kernel_width"], [12345]).stacked
+    wide = ShallowStack(x[:1], y[:1], point["kernel_width"], [12345]).stacked
     scales = torch.ones(len(sets), 1, dim).double()
     scales[:, :, 1:] /= torch.as_tensor(squeezed.ratio, dtype=torch.float64)[:, None, None]
     lazy = _frozen(wide, x, y, torch.ones_like(scales), new, labels, flow)
@@ -96,11 +97,11 @@ def _frozen(
     Sets (K, P, d) are scaled, new points likewise. Labels go into the kernels, so that all sets have the target one.
     """
     sets = x * scales
-    kernels = torch.stack([y[s, :, None] * StripeStack.gram(wide, a, a)[0] * y[s] for s, a in enumerate(sets)])
+    kernels = torch.stack([y[s, :, None] * ShallowStack.gram(wide, a, a)[0] * y[s] for s, a in enumerate(sets)])
     found = []
     for s, fit in enumerate(frozen_flows(kernels, torch.ones(x.shape[1], 1).double(), flow)):
         parts = (new * scales[s]).split(1000)
-        F = torch.cat([StripeStack.gram(wide, part, sets[s])[0] @ (y[s] * fit.coefficients[:, 0]) for part in parts])
+        F = torch.cat([ShallowStack.gram(wide, part, sets[s])[0] @ (y[s] * fit.coefficients[:, 0]) for part in parts])
         found.append((float((F * labels <= 0).double().mean()), fit.finished))
     return found
 

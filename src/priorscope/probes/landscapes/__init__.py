@@ -12,20 +12,16 @@ from priorscope.probes.landscapes._hessian import (
     lanczos_density,
 )
 from priorscope.probes.landscapes._landscape import Landscape, landscape
-from priorscope.probes.landscapes._network import count_weights, plain_network, random_patterns
 
 __all__ = [
     "HessianOperators",
     "HessianSplit",
     "Landscape",
     "count_cusps",
-    "count_weights",
     "effective_parameters",
     "hessian_operators",
     "hessian_split",
     "lanczos_density",
     "landscape",
-    "plain_network",
-    "random_patterns",
     "small_argument_exponent",
 ]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from priorscope.probes.landscapes import count_weights
+from priorscope.models import count_weights
 from priorscope.probes.landscapes._jamming_point import parts_of
 
 __all__ = ["JammingLoad", "jamming_load"]
@@ -98,7 +98,8 @@ def jamming_load(
 
     Example:
         >>> from priorscope.inference import AllFitted, GradientDescent
-        >>> from priorscope.probes import plain_network, random_patterns
+        >>> from priorscope.data import random_patterns
+        >>> from priorscope.models import plain_network
         >>> quick = GradientDescent(optimiser="adam", learning_rate=0.02, steps=200, loss="quadratic-hinge", stop=AllFitted())
         >>> patterns = random_patterns(60, 3)
         >>> load = jamming_load(lambda s: plain_network(3, 3, 1, seed=s), patterns, [4, 60], seeds=1, inference=quick)

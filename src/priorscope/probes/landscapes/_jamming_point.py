@@ -12,8 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from priorscope.inference import AllFitted, GradientDescent, GradientFlow, check_data
-from priorscope.models import Ensemble
-from priorscope.probes.landscapes import count_weights
+from priorscope.models import Ensemble, count_weights
 
 __all__ = ["JammingPoint", "jamming_point"]
 
@@ -167,7 +166,8 @@ def jamming_point(
     transition are trained. Geiger et al. (2019) walk down the ladder with one seed; here several seeds give a success curve.
 
     Example:
-        >>> from priorscope.probes import plain_network, random_patterns
+        >>> from priorscope.data import random_patterns
+        >>> from priorscope.models import plain_network
         >>> patterns = random_patterns(12, 3)
         >>> quick = GradientDescent(optimiser="adam", learning_rate=0.02, steps=300, loss="quadratic-hinge", stop=AllFitted())
         >>> point = jamming_point(lambda h, s: plain_network(3, h, 1, seed=s), patterns, [1, 12], seeds=1, inference=quick)

@@ -10,10 +10,10 @@ import torch
 from torch import Tensor, nn
 
 from priorscope.inference import Loss, Members, QuadraticHinge, as_loss, check_data
+from priorscope.models import count_weights
 from priorscope.probes.landscapes._effective import count_cusps, effective_parameters
 from priorscope.probes.landscapes._exponents import small_argument_exponent
 from priorscope.probes.landscapes._hessian import hessian_operators, hessian_split, lanczos_density
-from priorscope.probes.landscapes._network import count_weights, plain_network, random_patterns  # noqa: F401 (the examples use them)
 from priorscope.statistics import Interval
 
 __all__ = ["Landscape", "landscape"]
@@ -29,8 +29,8 @@ class Landscape:
 
     Example:
         >>> import priorscope as ps
-        >>> patterns = random_patterns(30, 3)
-        >>> result = landscape(plain_network(3, 4, 2), patterns, "quadratic-hinge")
+        >>> patterns = ps.data.random_patterns(30, 3)
+        >>> result = landscape(ps.models.plain_network(3, 4, 2), patterns, "quadratic-hinge")
         >>> result.n_unsatisfied <= 30 and result.rank_first <= result.n_unsatisfied
         True
     """
@@ -187,7 +187,8 @@ def landscape(
     which costs a decomposition of (d + 1) n × N.
 
     Example:
-        >>> result = landscape(plain_network(3, 4, 1), random_patterns(10, 3))
+        >>> import priorscope as ps
+        >>> result = landscape(ps.models.plain_network(3, 4, 1), ps.data.random_patterns(10, 3))
         >>> len(result.slack), result.n_parameters
         (10, 21)
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from priorscope.probes.regimes._frozen import FrozenFit, FrozenNetworks, frozen_flow, frozen_training
+from priorscope.probes.regimes._frozen import FrozenFit, FrozenNetworks, frozen_flow, frozen_flows, frozen_training
 from priorscope.probes.regimes._label_projection import LabelProjection, label_projection
 from priorscope.probes.regimes._movement import half_times, last_activations, stacked_ntk
 from priorscope.probes.regimes._regime import regime
@@ -14,6 +14,7 @@ __all__ = [
     "LabelProjection",
     "Regime",
     "frozen_flow",
+    "frozen_flows",
     "frozen_training",
     "half_times",
     "label_projection",

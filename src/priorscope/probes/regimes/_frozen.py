@@ -59,7 +59,14 @@ def frozen_flow(kernel: Tensor, targets: Tensor, flow: GradientFlow | None = Non
 
 
 def frozen_flows(kernels: Tensor, targets: Tensor, flow: GradientFlow | None = None) -> tuple[FrozenFit, ...]:
-    """As :func:`frozen_flow` for several kernels (K, P, P) with the same targets (P, outputs), all in one integration."""
+    """As :func:`frozen_flow` for several kernels (K, P, P) with the same targets (P, outputs), all in one integration.
+
+    Example:
+        >>> kernels = torch.stack([2 * torch.eye(2), 4 * torch.eye(2)])
+        >>> fits = frozen_flows(kernels, torch.tensor([[1.0], [-1.0]]), GradientFlow(time=1.0, max_turn=1e-6))
+        >>> [round(float(fit.predict(k)[0]), 2) for fit, k in zip(fits, kernels)]  # 1 - exp(-1), 1 - exp(-2)
+        [0.63, 0.86]
+    """
     flow = replace(
         flow or GradientFlow(loss="soft-hinge", stop="fitted", max_turn=1e-3), alpha=1.0, dtype=torch.float64
     )

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from priorscope.inference import FittedNetworks, GradientFlow
-from priorscope.probes.landscapes import count_weights
+from priorscope.models import count_weights
 from priorscope.probes.regimes._movement import half_times, last_activations, relative_change, stacked_ntk
 from priorscope.probes.regimes._result import Regime
 from priorscope.system import System

@@ -1,8 +1,4 @@
-r"""Training of the jamming papers, written by hand: full-batch Adam on the quadratic hinge, zero-loss patterns left out.
-
-The same dynamics as ``GradientDescent(optimiser="adam", loss=QuadraticHinge(margin=0.5))`` on a plain network, several times
-faster: the backward pass sees only patterns with positive slack, and nothing is recorded on the way.
-"""
+"""Full-batch Adam on the quadratic hinge by hand, patterns without loss left out: the training of the jamming papers."""
 
 from __future__ import annotations
 
@@ -12,9 +8,8 @@ import numpy as np
 import torch
 from torch import nn
 
-__all__ = ["MARGIN", "STAGES", "train_hinge"]
+__all__ = ["STAGES", "train_hinge"]
 
-MARGIN = 0.5  # ε of Geiger et al. (2019), Sec. III
 STAGES = ((1e-3, 0.5), (3e-4, 0.2), (1e-4, 0.15), (1e-5, 0.1), (1e-6, 0.05))
 """Learning rates and the part of the steps each gets. The papers start at 1e-4 and divide by ten five times over ten
 million steps; ours starts higher, for a hundred thousand."""
@@ -27,19 +22,29 @@ def train_hinge(
     steps: int,
     *,
     stages: Sequence[tuple[float, float]] = STAGES,
-    margin: float = MARGIN,
+    margin: float = 0.5,
     enough: int = 0,
     watch: Callable[[int], None] | None = None,
     watch_at: Sequence[int] = (),
 ) -> int:
-    """Train a plain network (Linear, activation, …, Linear) in place; the number of steps until every margin was met.
+    """Train a plain network (Linear, ReLU or Tanh, …, Linear) in place; the number of steps until every margin was met.
 
-    Returns ``steps`` when more than ``enough`` patterns stay unsatisfied. ``watch(step)`` is called with the network's
-    weights up to date after each step of ``watch_at``.
+    The same dynamics as ``GradientDescent(optimiser="adam", loss=QuadraticHinge(margin))``, several times faster: the backward
+    pass sees only patterns with positive slack, and nothing is recorded on the way. Returns ``steps`` when more than ``enough``
+    patterns stay unsatisfied. ``watch(step)`` is called with the network's weights up to date after each step of ``watch_at``.
+    ``stages`` are learning rates with the part of the steps each gets. Default margin 0.5, from Geiger et al. (2019), "Jamming
+    transition as a paradigm to understand the loss landscape of deep networks", Sec. III.
+
+    Example:
+        >>> import priorscope as ps
+        >>> net = ps.models.plain_network(dim=1, width=4, depth=1, activation="tanh")
+        >>> x = torch.tensor([[-1.0], [1.0]], dtype=torch.float64)
+        >>> used = train_hinge(net, x, x, 2000, stages=[(1e-2, 1.0)])
+        >>> used < 2000, bool((net(x) * x >= 0.5).all())
+        (True, True)
     """
     wanted = frozenset(watch_at) if watch is not None else frozenset()
-    layers = [m for m in network if isinstance(m, nn.Linear)]
-    relu = any(isinstance(m, nn.ReLU) for m in network)
+    layers, relu = _read(network)
     w = np.concatenate([p.detach().numpy().ravel() for p in network.parameters()])
     g, m, v = np.zeros_like(w), np.zeros_like(w), np.zeros_like(w)
     W, B = _views(w, layers)
@@ -78,6 +83,21 @@ def train_hinge(
             watch(step)
     _write(layers, W, B)
     return step
+
+
+def _read(network: nn.Sequential) -> tuple[list[nn.Linear], bool]:
+    """The dense layers, and whether the activation between them is ReLU (else tanh); anything else is refused."""
+    modules = list(network)
+    layers = [module for module in modules[::2] if type(module) is nn.Linear]
+    kinds = {type(module) for module in modules[1::2]}
+    plain = 2 * len(layers) - 1 == len(modules) > 1 and kinds in ({nn.ReLU}, {nn.Tanh})
+    fit = plain and layers[-1].out_features == 1 and all(p.dtype == torch.float64 for p in network.parameters())
+    if not fit or any(layer.bias is None for layer in layers):
+        raise ValueError(
+            "train_hinge needs nn.Linear layers with biases in float64, all ReLU or all Tanh between them, one output; "
+            f"got {', '.join(type(module).__name__ for module in modules)}. Use plain_network(...), or GradientDescent."
+        )
+    return layers, kinds == {nn.ReLU}
 
 
 def _write(layers: Sequence[nn.Linear], W: Sequence[np.ndarray], B: Sequence[np.ndarray]) -> None:

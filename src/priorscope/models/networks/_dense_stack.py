@@ -1,4 +1,4 @@
-"""The networks of lazy-feature: fully connected, NTK parametrisation, smooth rectifier, all members in one product."""
+"""Many fully connected networks in NTK parametrisation with a smooth rectifier, all members in one product."""
 
 from __future__ import annotations
 
@@ -8,74 +8,25 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
-from priorscope.inference.networks._dense_form import DenseLayer
+from priorscope.models.networks._smooth_rectifier import SmoothRectifier, phi, phi_slope
 
-__all__ = ["SCALE", "SHARPNESS", "DenseStack", "SmoothRectifier", "TracedRectifier"]
-
-SHARPNESS = 5.0
-SCALE = 1.4043833476  # of the softplus of that sharpness: its second moment under N(0, 1) is one
-
-
-def phi(x: Tensor) -> Tensor:
-    return SCALE * functional.softplus(x, beta=SHARPNESS)
-
-
-def phi_slope(x: Tensor) -> Tensor:
-    return SCALE * (SHARPNESS * x).sigmoid()
-
-
-class SmoothRectifier:
-    r"""The activation as it enters forward and backward passes, in few passes over memory.
-
-    With :math:`u = -\beta x` and :math:`q = \mathrm{sigmoid}(u)` the value is :math:`-(c/\beta)\log q` and the slope
-    :math:`c(1 - q)`; the factors :math:`-\beta`, :math:`-c/\beta` and :math:`c` are left to the products around it.
-    """
-
-    before, after, slope = -SHARPNESS, -SCALE / SHARPNESS, SCALE
-
-    def __call__(self, x: Tensor) -> Tensor:
-        return phi(x)
-
-    @property
-    def fold(self) -> SmoothRectifier:
-        """This object knows its own passes."""
-        return self
-
-    def forward(self, u: Tensor) -> tuple[Tensor, Tensor]:
-        """log q, and q."""
-        q = u.sigmoid()
-        value = q.log()
-        if bool(u.amin() < -700):  # q underflows, and log q is u
-            value = torch.where(u < -700, u, value)
-        return value, q
-
-    def pull(self, d: Tensor, q: Tensor) -> Tensor:
-        """d (1 - q), in place."""
-        return d.addcmul_(d, q, value=-1)
-
-
-class TracedRectifier(torch.autograd.Function):
-    """The activation under autograd, by the same two functions: several times faster than torch's softplus in float64."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor) -> Tensor:
-        value, q = SmoothRectifier().forward(SmoothRectifier.before * x)
-        ctx.save_for_backward(q)
-        return value.mul_(SmoothRectifier.after)
-
-    @staticmethod
-    def backward(ctx: Any, *slopes: Tensor) -> Tensor:
-        (q,) = ctx.saved_tensors
-        return SmoothRectifier().pull(SmoothRectifier.slope * slopes[0], q)
+__all__ = ["DenseStack"]
 
 
 class DenseStack(nn.Module):
     r"""K networks :math:`f = W^L z^L/\sqrt h`, :math:`z^{l+1} = \sigma(W^l z^l/\sqrt{n_l} + B^l)`, entries of W from N(0, 1).
 
     Stacked weights (K, out, in), so that one batched product evaluates all members: what ``GradientFlow`` trains at once.
-    With ``bias`` the hidden layers have biases, which start at zero; without, there are none.
+    With ``bias`` the hidden layers have biases, which start at zero; without, there are none. The activation is a softplus
+    of sharpness 5, scaled to unit second moment under N(0, 1). Geiger et al. (2020), "Disentangling feature and lazy training
+    in deep neural networks", Sec. 2.
+
+    Example:
+        >>> stack = DenseStack(dim=3, width=8, depth=2, seeds=range(4))
+        >>> x = torch.ones(5, 3, dtype=torch.float64)
+        >>> len(stack), stack(x).shape, stack.gram(stack.stacked, x).shape
+        (4, torch.Size([4, 5, 1]), torch.Size([4, 5, 5]))
     """
 
     def __init__(self, dim: int, width: int, depth: int, seeds: Sequence[int], *, bias: bool = False) -> None:
@@ -87,18 +38,30 @@ class DenseStack(nn.Module):
             generator = torch.Generator().manual_seed(seed)
             members.append([torch.randn(o, i, generator=generator, dtype=torch.float64) for i, o in pairwise(sizes)])
         rectifier = SmoothRectifier()
-        self.dense_form = [
-            DenseLayer(
-                f"w{i}",
-                f"b{i}" if bias and i < depth else None,
-                scale=n_in**-0.5,
-                activation=rectifier if i < depth else None,
-            )
+        self.dense_form: list[
+            dict[str, Any]
+        ] = [  # for passes written by hand: the fields of a DenseLayer, layer by layer
+            {
+                "weight": f"w{i}",
+                "bias": f"b{i}" if bias and i < depth else None,
+                "scale": n_in**-0.5,
+                "activation": rectifier if i < depth else None,
+            }
             for i, n_in in enumerate(sizes[:-1])
         ]
         self.stacked = {f"w{i}": torch.stack([m[i] for m in members]) for i in range(depth + 1)}
         if bias:
             self.stacked |= {f"b{i}": torch.zeros(len(members), width, dtype=torch.float64) for i in range(depth)}
+
+    def __len__(self) -> int:
+        return len(self.stacked["w0"])
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.call(self.stacked, x)
+
+    def network(self, i: int) -> nn.Module:
+        """Network ``i`` by itself, a plain module with copies of its weights."""
+        return _Member({name: w[i] for name, w in self.stacked.items()}, self.depth)
 
     def hidden(self, stacked: Mapping[str, Tensor], x: Tensor) -> list[Tensor]:
         """Pre-activations (K, n, h) of every hidden layer."""
@@ -145,3 +108,22 @@ class DenseStack(nn.Module):
                 w = stacked[f"w{i}"]
                 back = (back @ (w / w.shape[2] ** 0.5)) * phi_slope(pre[i - 1])
         return found
+
+
+class _Member(nn.Module):
+    """One network of a stack."""
+
+    def __init__(self, params: Mapping[str, Tensor], depth: int) -> None:
+        super().__init__()
+        self.depth = depth
+        for name, value in params.items():
+            self.register_parameter(name, nn.Parameter(value.detach().clone()))
+
+    def forward(self, x: Tensor) -> Tensor:
+        params, z = dict(self.named_parameters()), x
+        for i in range(self.depth + 1):
+            w = params[f"w{i}"]
+            z = z @ w.mT / w.shape[1] ** 0.5
+            if i < self.depth:
+                z = phi(z + params[f"b{i}"] if f"b{i}" in params else z)
+        return z

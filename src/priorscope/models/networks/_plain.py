@@ -1,4 +1,4 @@
-"""The network and the data of the jamming papers: plain weights, orthogonal start, random labels on a sphere."""
+"""Fully connected networks without scale factors, drawn orthogonal: the networks of the jamming papers."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
-from priorscope.data import Split
-
-__all__ = ["count_weights", "plain_network", "random_patterns"]
+__all__ = ["count_weights", "plain_network"]
 
 ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "tanh": nn.Tanh, "linear": nn.Identity}
 
@@ -60,19 +58,3 @@ def count_weights(network: nn.Module) -> int:
         243
     """
     return sum(p.numel() for name, p in network.named_parameters() if not name.endswith("bias"))
-
-
-def random_patterns(n: int, dim: int, seed: int = 0) -> Split:
-    r"""``n`` points uniform on the sphere of radius :math:`\sqrt d` with random balanced labels ±1, in float64.
-
-    Example:
-        >>> patterns = random_patterns(6, 3)
-        >>> float(patterns.targets.sum())
-        0.0
-    """
-    generator = torch.Generator().manual_seed(seed)
-    x = torch.randn(n, dim, generator=generator, dtype=torch.float64)
-    x = x / x.norm(dim=1, keepdim=True) * dim**0.5
-    y = torch.ones(n, 1, dtype=torch.float64)
-    y[1::2] = -1  # points are random, so alternating labels are random balanced ones
-    return Split(x, y)

@@ -1,32 +1,31 @@
-"""The stripe and its networks: one hidden layer with biases, every member with a training set of its own."""
+"""Many networks of one hidden layer, each with a training set of its own, in one product."""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
 
-from priorscope.papers.lazy_feature._networks import TracedRectifier, phi, phi_slope
+from priorscope.models.networks._smooth_rectifier import TracedRectifier, phi, phi_slope
 
-__all__ = ["EDGES", "StripeStack", "stripe"]
-
-EDGES = (-0.3, 1.18549)  # of the stripe in the first coordinate: half of the points lie inside
+__all__ = ["ShallowStack"]
 
 
-def stripe(n: int, dim: int, seed: int) -> tuple[Tensor, Tensor]:
-    """Gaussian points (n, dim) and labels (n,): +1 where the first coordinate lies in the stripe, −1 outside."""
-    x = torch.randn(n, dim, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-    inside = (x[:, 0] > EDGES[0]) & (x[:, 0] < EDGES[1])
-    return x, torch.where(inside, 1.0, -1.0).double()
-
-
-class StripeStack(nn.Module):
+class ShallowStack(nn.Module):
     r"""K networks :math:`f = \frac{1}{\sqrt h}\sum_i c_i\,\sigma(w_i\cdot x/\sqrt d + b_i)`, all parameters N(0, 1).
 
     Member k trains on its own points: they are kept with its parameters, without a gradient. Outputs come multiplied by the
     members' labels and by the inputs passed in, signs s (P, 1) which are also the targets: :math:`s\,(s\,y f) = yf`, so that one
-    flow integrates all members at once.
+    flow integrates all members at once. The activation is that of :class:`DenseStack`.
+
+    Example:
+        >>> x, y = torch.randn(2, 6, 3, dtype=torch.float64), torch.ones(2, 6, dtype=torch.float64)
+        >>> stack = ShallowStack(x, y, width=10, seeds=[0, 1])
+        >>> signs = torch.ones(6, 1, dtype=torch.float64)
+        >>> len(stack), stack(signs).shape, stack.outputs(stack.stacked, x[0]).shape
+        (2, torch.Size([2, 6, 1]), torch.Size([2, 6]))
     """
 
     def __init__(self, x: Tensor, y: Tensor, width: int, seeds: Sequence[int]) -> None:
@@ -38,6 +37,18 @@ class StripeStack(nn.Module):
             for name, shape in (("w", (width, dim)), ("b", (width,)), ("c", (width,))):
                 found[name].append(torch.randn(*shape, generator=g, dtype=torch.float64))
         self.stacked = {name: torch.stack(values) for name, values in found.items()} | {"x": x, "y": y}
+
+    def __len__(self) -> int:
+        return len(self.stacked["w"])
+
+    def forward(self, inputs: Tensor) -> Tensor:
+        return self.call(self.stacked, inputs)
+
+    def network(self, i: int) -> nn.Module:
+        """Network ``i`` by itself with its own points: a stack of one."""
+        one = copy.copy(self)
+        one.stacked = {name: value[i : i + 1].clone() for name, value in self.stacked.items()}
+        return one
 
     def call(self, stacked: Mapping[str, Tensor], inputs: Tensor) -> Tensor:
         """Outputs times labels times signs (K, P, 1) on the members' own points."""
