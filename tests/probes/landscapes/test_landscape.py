@@ -245,6 +245,15 @@ def test_t11_exponents_of_known_laws():
         small_argument_exponent(-overlaps)
 
 
+@pytest.mark.parametrize("n", [60, 1000])
+def test_intervals_of_exponents_cover_as_often_as_they_say(n):
+    rng, trials = np.random.default_rng(n), 2000
+    found = [small_argument_exponent(rng.random(n) ** (1 / 1.3)) for _ in range(trials)]
+    error = 3.3 * (0.95 * 0.05 / trials) ** 0.5  # one test in a thousand would be outside by chance
+    assert np.mean([interval.contains(0.3) for interval in found]) == pytest.approx(0.95, abs=error)
+    assert np.mean([interval.contains(1.3) for interval in found]) < 0.9  # the control: another law is told apart
+
+
 def test_t12_training_stops_at_zero_loss():
     data = random_patterns(10, 5)
     method = GradientDescent(optimiser="adam", learning_rate=0.01, steps=2000, loss=HINGE, stop=AllFitted())

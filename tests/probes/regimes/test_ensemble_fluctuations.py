@@ -23,6 +23,16 @@ def test_variance_and_errors_of_gaussian_members():
     assert found.chart().to_dict()
 
 
+def test_variances_are_covered_as_often_as_the_interval_says():
+    rng, trials = np.random.default_rng(2), 400
+    found = [fluctuations(rng.standard_normal((5, 200)), np.ones(200)).variance for _ in range(trials)]
+    error = 3.3 * math.sqrt(0.95 * 0.05 / trials)  # one test in a thousand would be outside by chance
+    assert np.mean([interval.contains(1.0) for interval in found]) == pytest.approx(0.95, abs=error)
+    two = fluctuations(rng.standard_normal((2, 200)), np.ones(200)).variance
+    assert math.isinf(two.low)  # their squared distances to their mean are equal: no error can be read from them
+    assert math.isinf(two.high)
+
+
 def test_excess_error_recovers_its_own_law():
     n = np.array([100.0, 400.0, 1600.0, 6400.0])
     errors = 0.05 + 2 * n**-0.5 + 0.002 * np.random.default_rng(1).standard_normal((20, 4))

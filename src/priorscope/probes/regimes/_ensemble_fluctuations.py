@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from priorscope.statistics import Interval, bootstrap_interval
+from priorscope.statistics import Interval, seed_interval
 
 __all__ = ["ExcessError", "Fluctuations", "excess_error", "fluctuations"]
 
@@ -48,9 +48,10 @@ class Fluctuations:
 def fluctuations(outputs: ArrayLike, targets: ArrayLike, sizes: Sequence[int] = (1, 2, 4, 8, 16)) -> Fluctuations:
     r"""Output variance and ensemble errors of K trained members with outputs (K, n) or (K, n, 1) on n test points.
 
-    Variance: :math:`\frac{1}{K-1}\sum_k\langle(F_k-\bar F)^2\rangle`, mean over points, with a bootstrap over members. Errors:
-    signs of outputs averaged over disjoint groups of M members (outputs, not votes), against ±1 targets. Theory: the excess
-    over infinite M falls like 1/M. Geiger et al. (2020), "Scaling description of generalization".
+    Variance: :math:`\frac{1}{K-1}\sum_k\langle(F_k-\bar F)^2\rangle`, mean over points, with a jackknife over members
+    (infinite ends for two). Errors: signs of outputs averaged over disjoint groups of M members (outputs, not votes),
+    against ±1 targets. Theory: the excess over infinite M falls like 1/M. Geiger et al. (2020),
+    "Scaling description of generalization".
 
     Example:
         >>> found = fluctuations([[1.0, -1.0], [1.0, 3.0]], [1.0, -1.0], sizes=(1, 2))
@@ -71,14 +72,16 @@ def fluctuations(outputs: ArrayLike, targets: ArrayLike, sizes: Sequence[int] = 
         errors = (groups * y <= 0).mean(1)
         error.append(errors.mean())
         spread.append(errors.std(ddof=1) / np.sqrt(len(errors)) if len(errors) > 1 else np.nan)
-    square = ((F - F.mean(0)) ** 2).mean(1) * len(F) / (len(F) - 1)  # (K,)
-    variance = bootstrap_interval(square, draws=500)
+    value = float(F.var(0, ddof=1).mean())
+    variance = Interval(value, -np.inf, np.inf)  # two members say nothing about the error of their variance
+    if len(F) > 2:
+        variance = seed_interval(F, lambda members: float(members.var(0, ddof=1).mean()))
     return Fluctuations(variance, np.array(chosen), np.array(error), np.array(spread))
 
 
 @dataclass(frozen=True)
 class ExcessError:
-    r"""A fit :math:`\epsilon(N) = \epsilon_\infty + B N^{-1/2}`, with bootstrap intervals over seeds.
+    r"""A fit :math:`\epsilon(N) = \epsilon_\infty + B N^{-1/2}`, with intervals over seeds.
 
     Example:
         >>> ExcessError(Interval(0.05, 0.04, 0.06), Interval(2.0, 1.0, 3.0))(400)
@@ -93,7 +96,7 @@ class ExcessError:
         return self.limit.value + self.slope.value / n_weights**0.5
 
 
-def excess_error(n_weights: ArrayLike, errors: ArrayLike, *, draws: int = 500) -> ExcessError:
+def excess_error(n_weights: ArrayLike, errors: ArrayLike) -> ExcessError:
     r"""Extrapolate errors (seeds, sizes) of single networks to infinite size, :math:`\epsilon_\infty + BN^{-1/2}`.
 
     The exponent is imposed: with a free one and a free limit the fit returns an apparent exponent below one half. Geiger et
@@ -114,5 +117,5 @@ def excess_error(n_weights: ArrayLike, errors: ArrayLike, *, draws: int = 500) -
     def fit(values: np.ndarray) -> np.ndarray:
         return np.asarray(np.polyfit(x, values.mean(0), 1))
 
-    limit = bootstrap_interval(e, lambda v: float(fit(v)[1]), draws=draws)
-    return ExcessError(limit, bootstrap_interval(e, lambda v: float(fit(v)[0]), draws=draws))
+    limit = seed_interval(e, lambda v: float(fit(v)[1]))
+    return ExcessError(limit, seed_interval(e, lambda v: float(fit(v)[0])))

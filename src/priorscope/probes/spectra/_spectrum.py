@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from priorscope.statistics import Interval, PowerLaw, bootstrap_interval, fit_power_law
+from priorscope.statistics import Interval, PowerLaw, fit_power_law, seed_interval
 
 if TYPE_CHECKING:
     import altair as alt
@@ -140,7 +140,7 @@ def spectrum(
     draws = np.clip(draws, 0, None)
     ranks = draws.sum(1) ** 2 / (draws**2).sum(1)
     power, alignment = (None, None) if modes is None else _lie(grams[0], modes[:, ::-1], _array(targets))
-    return Spectrum(draws.mean(0), draws, bootstrap_interval(ranks), _tail(draws, fit_range), power, alignment, repair)
+    return Spectrum(draws.mean(0), draws, seed_interval(ranks), _tail(draws, fit_range), power, alignment, repair)
 
 
 def _lie(gram: NDArray[Any], modes: NDArray[Any], targets: NDArray[Any]) -> tuple[NDArray[np.float64], float]:
