@@ -29,7 +29,7 @@ LOCAL: Sizes = {"data": "local", "size": 5, "n": 400, "n_test": 1000, "steps": 3
 WIDTHS = {"tiny": [2, 4, 6, 8], "small": [4, 8, 16, 32], "paper": [16, 32, 64, 128, 256, 512]}
 KERNEL_WIDTHS = {"tiny": [8, 16, 32], "small": [32, 64, 128, 256, 512], "paper": [64, 128, 256, 512, 1024]}
 MEAN_WIDTHS = {"tiny": [4, 8, 16], "small": [16, 32, 64, 128], "paper": [64, 128, 256, 512]}
-DRAWS = {"tiny": (2, 1), "small": (12, 4), "paper": (20, 5)}  # of kernels (four networks each), of means
+DRAWS = {"tiny": (2, 1), "small": (12, 16), "paper": (20, 16)}  # of kernels (four networks each), of means
 TIMES = [0.0, 0.33, 0.67, 1.0]
 
 

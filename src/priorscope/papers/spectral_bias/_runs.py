@@ -1,4 +1,4 @@
-"""The runs behind the claims on spectral bias: one function a kind of point."""
+"""The runs behind the claims on spectral bias: one function per kind of point."""
 
 from __future__ import annotations
 
