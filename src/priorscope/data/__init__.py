@@ -1,9 +1,10 @@
 """D, the data of a learning system: data sets, readers, fetchers, synthetic inputs, group actions on inputs."""
 
 from priorscope.data import groups
-from priorscope.data._arrays import from_arrays, from_torch
 from priorscope.data._dataset import Dataset, Split
 from priorscope.data._labels import encode_labels
+from priorscope.data.arrays._from_arrays import from_arrays
+from priorscope.data.arrays._from_torch import from_torch
 from priorscope.data.formats._cifar_binary import read_cifar_binary
 from priorscope.data.formats._idx import read_idx
 from priorscope.data.formats._load import load

@@ -132,6 +132,10 @@ class Dataset:
             test_labels=self.test_labels if test is None or self.test_labels is None else self.test_labels[test],
         )
 
+    def noted(self, *notes: str) -> Dataset:
+        """The data set with these notes before its own."""
+        return replace(self, notes=(*notes, *self.notes)) if notes else self
+
     def subset(self, n: int, seed: int = 0, n_test: int | None = None) -> Dataset:
         """``n`` random training samples (and ``n_test`` test samples; all when None).
 
@@ -149,7 +153,7 @@ class Dataset:
     def standardised(self, per: str = "auto") -> Dataset:
         """Inputs with mean 0 and variance 1 over the training split; the test split gets the same map.
 
-        ``per`` is "feature" (each number alone), "channel" (one mean and deviation a channel), "all", or "auto":
+        ``per`` is "feature" (each number alone), "channel" (one mean and deviation per channel), "all", or "auto":
         channel for images (three axes), feature for vectors. What is constant in training is only centred.
         """
         if per not in ("auto", "feature", "channel", "all"):

@@ -20,7 +20,7 @@ def encode_labels(
 
     - ``"classes"``: one-hot minus 1/C, so that each row sums to zero: :math:`y_{ic} = 1[l_i = c] - 1/C`;
     - ``"parity"``: +1 for an even label, −1 for an odd one;
-    - ``"one-vs-rest:NAME"``: +1 for the class NAME (a name or an index), −1 for the others;
+    - ``"one-vs-rest:NAME"``: +1 for the class NAME (a name, or an index where no name is a number), −1 for the others;
     - ``"real"``: the label itself as a number.
 
     Example:
@@ -45,7 +45,7 @@ def encode_labels(
         names = [str(c) for c in (classes if classes is not None else range(n_classes))]
         if wanted in names:
             index = names.index(wanted)
-        elif wanted.isdigit() and int(wanted) < n_classes:
+        elif wanted.isdecimal() and int(wanted) < n_classes and not any(name.isdecimal() for name in names):
             index = int(wanted)
         else:
             raise ValueError(f"one-vs-rest: no class {wanted!r}; the classes are {', '.join(names)}.")

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from priorscope.data._arrays import from_arrays
 from priorscope.data._dataset import Dataset
+from priorscope.data.arrays._from_arrays import from_arrays
 from priorscope.data.formats._cifar_binary import read_cifar_binary
 from priorscope.data.formats._csv import read_csv
 from priorscope.data.formats._idx import read_idx

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from priorscope.data._arrays import from_arrays
 from priorscope.data._dataset import Dataset
+from priorscope.data.arrays._from_arrays import from_arrays
 
 __all__ = ["digits"]
 
@@ -30,7 +30,7 @@ def digits(
 
     bunch = load_digits()
     return from_arrays(
-        bunch.images / 16.0,
+        bunch.images[:, None] / 16.0,
         bunch.target,
         test_fraction=test_fraction,
         seed=seed,

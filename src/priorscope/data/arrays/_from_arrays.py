@@ -1,0 +1,174 @@
+"""Data sets from inputs and targets in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from priorscope.data._checks import check_classes, check_enough, check_finite, check_rows, check_varied
+from priorscope.data._dataset import Dataset, Split
+from priorscope.data._labels import encode_labels
+from priorscope.data.arrays._floats import as_floats
+from priorscope.data.arrays._layout import Layout, channels_first
+from priorscope.data.arrays._missing import Missing, check_missing, fill_missing
+from priorscope.data.arrays._plain import Values, plain_array
+from priorscope.data.arrays._targets import Targets, read_targets
+
+__all__ = ["from_arrays"]
+
+
+def from_arrays(
+    x: Values,
+    y: Values,
+    *,
+    test: tuple[Values, Values] | None = None,
+    test_fraction: float = 0.2,
+    seed: int = 0,
+    classes: str | None = None,
+    class_names: Sequence[str] | None = None,
+    layout: Layout | None = None,
+    missing: Missing = "refuse",
+    name: str = "data",
+    dtype: torch.dtype = torch.float32,
+) -> Dataset:
+    """A data set from inputs ``x`` and targets ``y`` (arrays, tensors, frames or lists).
+
+    Words, booleans, few integers, floats that are all 0 or 1, and one-hot rows in ``y`` are classes, encoded by the scheme
+    ``classes`` (see ``encode_labels``; default "classes"); other numbers are a regression, and ``classes="real"`` makes
+    one of any numbers. Byte images are scaled to [0, 1].
+
+    Images (n, height, width, channels) are turned to channels first, images (n, height, width) get a channel; long arrays
+    (n, a, b), with a at most 4 and b at least 4a, or b at least 16a, are signals of a channels. ``layout`` ("channels_first",
+    "channels_last" or, for three axes, "grey") settles what the shape leaves open. ``missing="median"`` fills in NaN among
+    the inputs from the training rows. Whatever was decided or filled in is told in ``notes``.
+
+    Without ``test``, a random ``test_fraction`` of the rows is kept for testing.
+
+    Example:
+        >>> data = from_arrays([[0, 1], [1, 0], [1, 1], [0, 0]], ["a", "b", "b", "a"], test_fraction=0.0)
+        >>> data.classes, data.train_labels.sort().values.tolist()
+        (('a', 'b'), [0, 0, 1, 1])
+    """
+    check_missing(missing)
+    array, target = plain_array(x, "inputs"), plain_array(y, "targets")
+    _check_numbers(array, "inputs")
+    _check_lengths(array, target, "inputs and targets")
+    inputs, notes = _inputs(array, dtype, "inputs")
+    check_rows(inputs, inputs)
+    check_enough(len(inputs))
+    inputs, found, told = channels_first(inputs, layout)
+    notes += told
+    if test is None:
+        train, rest = _split_rows(len(inputs), test_fraction, seed)
+        reading = read_targets(target, None, classes, class_names)
+    else:
+        more, more_notes, test_target = _test_part(test, array, inputs, found, dtype)
+        train, rest = torch.arange(len(inputs)), torch.arange(len(inputs), len(inputs) + len(more))
+        inputs, notes = torch.cat([inputs, more]), (*notes, *(n for n in more_notes if n not in notes))
+        reading = read_targets(target, test_target, classes, class_names)
+    check_enough(len(train))
+    if missing == "median":
+        inputs, told = fill_missing(inputs, train)
+        notes += told
+    check_finite(inputs if test is None else inputs[train], "inputs")
+    check_finite(inputs[rest], "test inputs")
+    return _assembled(inputs, reading, train, rest, classes, name, dtype, notes)
+
+
+def _assembled(
+    inputs: Tensor,
+    reading: Targets,
+    train: Tensor,
+    rest: Tensor,
+    classes: str | None,
+    name: str,
+    dtype: torch.dtype,
+    notes: tuple[str, ...],
+) -> Dataset:
+    """The two splits with their targets encoded."""
+    notes = (*notes, *reading.notes)
+    if reading.labels is None:
+        assert reading.numbers is not None
+        targets, told = as_floats(reading.numbers, dtype, "targets")
+        check_varied(targets[train])
+        parts = Split(inputs[train], targets[train]), Split(inputs[rest], targets[rest])
+        return Dataset(*parts, name, task="regression", notes=(*notes, *told))
+    labels = torch.from_numpy(reading.labels)
+    check_classes(labels[train])
+    if reading.signs:
+        assert reading.numbers is not None
+        targets = torch.from_numpy(np.array(reading.numbers)).to(dtype)
+    elif classes == "parity" and reading.codes is not None:
+        targets = encode_labels(torch.from_numpy(reading.codes), "parity", reading.names, dtype)
+    else:
+        targets = encode_labels(labels, classes or "classes", reading.names, dtype)
+    absent = sorted(set(labels[rest].tolist()) - set(labels[train].tolist()))
+    if absent:
+        shown = ", ".join(reading.names[i] for i in absent[:5])
+        notes += (f"{len(absent)} class(es) of the test rows have no training row: {shown}",)
+    return Dataset(
+        Split(inputs[train], targets[train]),
+        Split(inputs[rest], targets[rest]),
+        name,
+        reading.names,
+        labels[train],
+        labels[rest],
+        notes=notes,
+    )
+
+
+def _check_numbers(array: NDArray, what: str) -> None:
+    if array.dtype.kind not in "buif":
+        raise ValueError(
+            f"{what} must be numbers; got an array of type {array.dtype}. Use load(path) for a CSV file, or pass a pandas "
+            "frame, whose columns of words become one-hot columns."
+        )
+
+
+def _check_lengths(x: NDArray, y: NDArray, what: str) -> None:
+    if x.ndim == 0 or y.ndim == 0:
+        raise ValueError(f"{what} must have one row per sample; got shapes {x.shape} and {y.shape}.")
+    if len(x) != len(y):
+        raise ValueError(
+            f"{what} must have as many rows as each other; got {len(x)} inputs and {len(y)} targets. "
+            "Pass the targets of these rows."
+        )
+
+
+def _inputs(array: NDArray, dtype: torch.dtype, what: str) -> tuple[Tensor, tuple[str, ...]]:
+    """Inputs as floats; bytes with three axes or more are pixels and are scaled to [0, 1]."""
+    tensor, notes = as_floats(array, dtype, what)
+    return (tensor / 255 if array.dtype == np.uint8 and array.ndim >= 3 else tensor), notes
+
+
+def _test_part(
+    test: tuple[Values, Values], train: NDArray, inputs: Tensor, layout: Layout | None, dtype: torch.dtype
+) -> tuple[Tensor, tuple[str, ...], NDArray]:
+    """Test inputs read as the training inputs were, and the test targets."""
+    array, target = plain_array(test[0], "test inputs"), plain_array(test[1], "test targets")
+    _check_lengths(array, target, "test inputs and test targets")
+    if len(array) == 0:
+        return inputs[:0], (), target
+    _check_numbers(array, "test inputs")
+    if (train.dtype == np.uint8) != (array.dtype == np.uint8) and array.ndim >= 3:
+        raise ValueError(
+            f"training inputs are {train.dtype} and test inputs {array.dtype}: bytes are scaled to [0, 1] and floats are "
+            "not. Give both in one type."
+        )
+    if array.ndim != train.ndim or array.shape[1:] != train.shape[1:]:
+        raise ValueError(f"train and test must have the same input shape; got {train.shape[1:]} and {array.shape[1:]}.")
+    tensor, notes = _inputs(array, dtype, "test inputs")
+    turned, _, _ = channels_first(tensor, layout)
+    return turned, notes, target
+
+
+def _split_rows(n: int, test_fraction: float, seed: int) -> tuple[Tensor, Tensor]:
+    if not 0 <= test_fraction < 1:
+        raise ValueError(f"test_fraction must lie in [0, 1); got {test_fraction}.")
+    order = torch.randperm(n, generator=torch.Generator().manual_seed(seed))
+    n_test = round(n * test_fraction)
+    return order[n_test:], order[:n_test]
