@@ -24,6 +24,7 @@ from priorscope.models.layers._layer_norm import LayerNorm
 from priorscope.models.layers._locally_connected import LocallyConnected
 from priorscope.models.layers._parallel_sum import ParallelSum, Residual
 from priorscope.models.layers._product import Product
+from priorscope.models.layers._scale import Scale
 from priorscope.models.layers._sequential import Sequential
 from priorscope.models.layers._window_pool import AvgPool, SumPool
 from priorscope.models.networks._antisymmetric import Antisymmetric
@@ -98,6 +99,7 @@ __all__ = [
     "ParallelSum",
     "Product",
     "Residual",
+    "Scale",
     "Sequential",
     "SumPool",
     # nonlinearities

@@ -116,7 +116,7 @@ def test_traced_graph_with_branches() -> None:
         ParallelSum((Sequential(()), Sequential((Activation("relu"), conv(3, 72))))),
         Product((Sequential((Activation("gelu"),)), Sequential((conv(1, 8),)))),
         GlobalAvgPool(),
-        Concatenate((Sequential((dense(8),)), Sequential((dense(8), Activation("erf"))))),
+        Concatenate((Sequential((dense(8),)), Sequential((dense(8), Activation("erf")))), (0.5, 0.5)),
         dense(16),
     )
     assert torch.isfinite(arch.kernel(torch.randn(2, 3, 6, 6)).ntk).all()
@@ -162,17 +162,14 @@ class Transposed(nn.Module):
     [
         (nn.Sequential(nn.Conv2d(3, 4, 3), nn.MaxPool2d(2)), "MaxPool2d"),
         (nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4)), "BatchNorm1d"),
-        (nn.Conv2d(4, 4, 3, groups=2), "Conv2d: only groups=1"),
-        (nn.Conv2d(4, 4, 3, padding=2), "Conv2d: only padding 0"),
-        (nn.Conv2d(4, 4, (3, 1)), "Conv2d: only square"),
-        (nn.Conv2d(4, 4, 3, padding=1, padding_mode="reflect"), "padding_mode 'zeros' or 'circular'"),
-        (nn.AvgPool2d(2, padding=1), "AvgPool2d: only square windows without padding"),
-        (nn.AdaptiveAvgPool2d(2), "output_size=1"),
-        (nn.Flatten(2), "Flatten: only start_dim=1"),
-        (nn.LayerNorm((4, 4)), "LayerNorm"),
-        (nn.Sequential(nn.Conv1d(3, 4, 3), nn.Linear(4, 4)), "Linear on inputs with pixels"),
+        (nn.Conv2d(4, 4, 3, groups=2), "Conv2d with groups=2"),
+        (nn.Conv2d(4, 4, 3, padding=1, padding_mode="reflect"), "padding_mode='reflect'"),
+        (nn.Sequential(nn.Conv2d(1, 2, 3), nn.AdaptiveAvgPool2d(2)), "adaptive average pool to 2 pixels"),
+        (nn.Sequential(nn.Conv2d(1, 2, 3), nn.Flatten(2)), "Flatten from axis 2"),
+        (nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.LayerNorm(4)), "LayerNorm of numbers that are not Gaussian"),
+        (nn.Sequential(nn.Conv1d(3, 4, 3), nn.Linear(6, 4)), "Linear on inputs with pixels"),
         (Shared(), "layer used twice with the same weights"),
-        (Branching(), "cannot trace Branching"),
+        (Branching(), "Branching, which torch.fx cannot trace"),
         (Transposed(), "the operation fft_fft"),
     ],
 )

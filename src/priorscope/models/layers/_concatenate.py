@@ -21,9 +21,10 @@ __all__ = ["Concatenate"]
 class Concatenate(Layer):
     r"""Channels of all branches one after the other: :math:`K' = \sum_b w_b K_b / \sum_b w_b`, and the same for the NTK.
 
-    The weight :math:`w_b` is the branch's number of channels in units of the width. The channels of the input itself are
-    finitely many and get no weight beside hidden ones. Channels of different branches need not be alike, so a nonlinearity
-    with a kernel may only follow after the next Dense or Conv layer.
+    The weight :math:`w_b` is the branch's number of channels in units of the width, or what ``shares`` says where branches
+    have widths of their own. The channels of the input itself are finitely many and get no weight beside hidden ones, unless
+    ``shares`` gives them one. Channels of different branches need not be alike, so a nonlinearity with a kernel may only
+    follow after the next Dense or Conv layer.
 
     Example:
         >>> from priorscope.models import Dense
@@ -32,9 +33,17 @@ class Concatenate(Layer):
     """
 
     branches: tuple[Layer, ...]
+    shares: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "branches", check_branches("Concatenate", self.branches))
+        if self.shares is not None:
+            object.__setattr__(self, "shares", tuple(float(s) for s in self.shares))
+            if len(self.shares) != len(self.branches) or min(self.shares) < 0 or abs(sum(self.shares) - 1) > 1e-9:
+                raise ValueError(
+                    f"Concatenate needs one share of the channels per branch, not negative and adding up to 1; got {self.shares} "
+                    f"for {len(self.branches)} branches."
+                )
 
     @property
     def centres(self) -> bool | None:
@@ -54,7 +63,7 @@ class Concatenate(Layer):
     def propagate(self, cov: Covariance, need: Need) -> Covariance:
         parts = propagate_each("Concatenate", self.branches, cov, need)
         total = sum(part.channels for part in parts)
-        shares = [part.channels / total if total else 1 / len(parts) for part in parts]
+        shares = self.shares or [part.channels / total if total else 1 / len(parts) for part in parts]
 
         def mean(tensors: list[Any]) -> Tensor:
             return torch.stack([share * t for share, t in zip(shares, tensors)]).sum(0)

@@ -1,0 +1,206 @@
+"""Which layers a single torch module is. Exact types only: a subclass may compute anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import nn
+
+from priorscope.models.architectures.reading._calls import average_pool, dropout, global_average, quadrature
+from priorscope.models.architectures.reading._refusal import refused
+from priorscope.models.architectures.reading._signal import Signal
+from priorscope.models.layers._activation import Activation, ActivationModule
+from priorscope.models.layers._attention import AttentionModule
+from priorscope.models.layers._conv import Conv, ConvModule
+from priorscope.models.layers._dense import Dense, DenseModule
+from priorscope.models.layers._flatten import Flatten
+from priorscope.models.layers._global_pool import GlobalAvgPool, GlobalPoolModule, GlobalSumPool
+from priorscope.models.layers._layer import Layer
+from priorscope.models.layers._layer_norm import LayerNorm, LayerNormModule
+from priorscope.models.layers._locally_connected import LocallyConnectedModule
+from priorscope.models.layers._scale import Scale, ScaleModule
+from priorscope.models.layers._window_pool import AvgPool, SumPool, WindowPoolModule
+from priorscope.models.nonlinearities import LeakyReLU
+
+__all__ = ["OURS", "is_known", "read_module", "scaled"]
+
+OURS = (
+    DenseModule,
+    ConvModule,
+    LocallyConnectedModule,
+    AttentionModule,
+    ActivationModule,
+    GlobalPoolModule,
+    WindowPoolModule,
+    LayerNormModule,
+    ScaleModule,
+)
+
+
+def is_known(kind: type[nn.Module]) -> bool:
+    """Whether modules of exactly this type have a reader."""
+    return kind in OURS or kind in READERS or kind in (nn.Linear, nn.Conv1d, nn.Conv2d)
+
+
+def read_module(module: nn.Module, name: str, input: Signal, variances: str) -> Signal:
+    """The signal after a module without parts of its own; refused by name where its type has no layer."""
+    kind = type(module)
+    if kind in OURS:
+        return _ours(module, name, input)
+    if isinstance(module, nn.Linear) and kind is nn.Linear:
+        return _linear(module, name, input, variances)
+    if isinstance(module, nn.Conv1d | nn.Conv2d) and kind in (nn.Conv1d, nn.Conv2d):
+        return _convolution(module, name, input, variances)
+    if kind not in READERS:
+        raise refused(f"the module {kind.__name__} ({name})")
+    return READERS[kind](module, input)
+
+
+def _ours(module: Any, name: str, input: Signal) -> Signal:
+    """Networks made by priorscope carry their own layers."""
+    if isinstance(module, (DenseModule, ConvModule, LocallyConnectedModule)):
+        width = module.weight.shape[1 if isinstance(module, LocallyConnectedModule) else 0]
+        return input.then(module.layer, width=width, source=module, name=name)
+    if isinstance(module, AttentionModule):
+        return input.then(module.layer, width=len(module.output), source=module, name=name)
+    return input.then(_weightless(module))
+
+
+def _weightless(module: nn.Module) -> Layer:
+    if isinstance(module, ActivationModule):
+        return Activation(module.phi)
+    if isinstance(module, GlobalPoolModule):
+        return GlobalAvgPool() if module.mean else GlobalSumPool()
+    if isinstance(module, WindowPoolModule):
+        return (AvgPool if module.mean else SumPool)(module.window, module.stride)
+    if isinstance(module, ScaleModule):
+        return Scale(module.factor)
+    assert isinstance(module, LayerNormModule)
+    return LayerNorm(module.epsilon)
+
+
+def _require_vectors(name: str, input: Signal) -> None:
+    """Torch's Linear and norms act on the last axis, which is that of the channels only where there are no pixels."""
+    if len(input.seen) != 2 or len(input.shape) != 1:
+        raise refused(
+            f"{name} on inputs with pixels (it acts on the last axis of {tuple(input.seen)}, not on channels); flatten before it"
+        )
+
+
+def _linear(module: nn.Linear, name: str, input: Signal, variances: str) -> Signal:
+    _require_vectors("Linear", input)
+    layer = Dense(*_variances(module, module.in_features, variances))
+    return input.then(layer, width=module.out_features, source=module, name=name)
+
+
+def _variances(module: nn.Linear | nn.Conv1d | nn.Conv2d, fan_in: int, variances: str) -> tuple[float, float]:
+    if variances == "torch":
+        return 1 / 3, 0.0 if module.bias is None else 1 / (3 * fan_in)
+    weight = fan_in * float(module.weight.detach().double().square().mean())
+    return weight, 0.0 if module.bias is None else float(module.bias.detach().double().square().mean())
+
+
+def _convolution(module: nn.Conv1d | nn.Conv2d, name: str, input: Signal, variances: str) -> Signal:
+    kind = type(module).__name__
+    if len(input.shape) != len(module.kernel_size) + 1 or len(input.seen) != len(module.kernel_size) + 2:
+        raise refused(f"{kind} of a tensor {tuple(input.seen)} without the pixels it wants")
+    if module.groups != 1:
+        raise refused(f"{kind} with groups={module.groups} (only groups=1)")
+    if module.padding_mode not in ("zeros", "circular"):
+        raise refused(f"{kind} with padding_mode={module.padding_mode!r} (only 'zeros' or 'circular')")
+    size, stride = module.kernel_size[0], module.stride[0]
+    if len({*module.kernel_size}) > 1 or len({*module.stride}) > 1 or len({*module.dilation} - {1}):
+        raise refused(f"{kind} with rectangular or dilated filters or strides")
+    pads = {module.padding} if isinstance(module.padding, str) else {*module.padding}
+    if pads in ({"valid"}, {0}) and size > 1:
+        padding = "valid"
+    elif pads == {"same"} or (size % 2 == 1 and pads == {(size - 1) // 2}):
+        padding = module.padding_mode
+    else:
+        raise refused(f"{kind} with padding={module.padding} (only 0 or (kernel_size - 1)/2 with odd filters)")
+    fan_in = module.in_channels * size ** len(module.kernel_size)
+    layer = Conv(size, stride, padding, *_variances(module, fan_in, variances))
+    return input.then(layer, width=module.out_channels, source=module, name=name)
+
+
+def _flatten(module: nn.Flatten, input: Signal) -> Signal:
+    n_axes = len(input.seen)
+    if module.start_dim % n_axes != 1 or module.end_dim % n_axes != n_axes - 1:
+        raise refused(f"Flatten from axis {module.start_dim} to {module.end_dim} (only from 1 to the last)")
+    return input.then(Flatten())
+
+
+def _layer_norm(module: nn.LayerNorm, input: Signal) -> Signal:
+    if len(module.normalized_shape) != 1:
+        raise refused(f"LayerNorm over {len(module.normalized_shape)} axes (only over the channels of flat inputs)")
+    _require_vectors("LayerNorm", input)
+    return scaled("LayerNorm", input.then(LayerNorm(module.eps)), module.weight, module.bias)
+
+
+def scaled(who: str, input: Signal, weight: torch.Tensor | None, bias: torch.Tensor | None) -> Signal:
+    """After a norm's own factors and shifts: one factor for all channels, and no shift."""
+    if bias is not None and bool((bias != 0).any()):
+        raise refused(f"{who} with a bias other than 0")
+    if weight is None or bool((weight == 1).all()):
+        return input
+    if bool((weight != weight.flatten()[0]).any()):
+        raise refused(f"{who} with weights that differ between channels (the channels are then not alike)")
+    return input.then(Scale(float(weight.flatten()[0])))
+
+
+def _dropout(module: nn.Dropout, input: Signal) -> Signal:
+    return dropout(input, module.p, module.training)
+
+
+def _average_1d(module: nn.AvgPool1d, input: Signal) -> Signal:
+    return average_pool(
+        input, module.kernel_size, module.stride, module.padding, module.ceil_mode, module.count_include_pad
+    )
+
+
+def _average_2d(module: nn.AvgPool2d, input: Signal) -> Signal:
+    settings = (module.kernel_size, module.stride, module.padding, module.ceil_mode, module.count_include_pad)
+    return average_pool(input, *settings, module.divisor_override)
+
+
+def _fixed(layer: Layer) -> Callable[[Any, Signal], Signal]:
+    return lambda module, input: input.then(layer)
+
+
+def _anew(kind: type[nn.Module], *settings: str) -> Callable[[Any, Signal], Signal]:
+    """By quadrature of a module of this type with the same settings."""
+    return lambda module, input: input.then(quadrature(kind(**{s: getattr(module, s) for s in settings})))
+
+
+READERS: dict[type[nn.Module], Callable[[Any, Signal], Signal]] = {
+    nn.Identity: lambda module, input: input,
+    nn.ReLU: _fixed(Activation("relu")),
+    nn.Tanh: _fixed(Activation("tanh")),
+    nn.Sigmoid: _fixed(Activation("sigmoid")),
+    nn.SiLU: _fixed(Activation("silu")),
+    nn.GELU: lambda module, input: input.then(
+        Activation("gelu") if module.approximate == "none" else quadrature(nn.GELU(module.approximate))
+    ),
+    nn.LeakyReLU: lambda module, input: input.then(Activation(LeakyReLU(module.negative_slope))),
+    nn.Softplus: _anew(nn.Softplus, "beta", "threshold"),
+    nn.ELU: _anew(nn.ELU, "alpha"),
+    nn.CELU: _anew(nn.CELU, "alpha"),
+    nn.SELU: _anew(nn.SELU),
+    nn.Mish: _anew(nn.Mish),
+    nn.Hardswish: _anew(nn.Hardswish),
+    nn.Hardsigmoid: _anew(nn.Hardsigmoid),
+    nn.Hardtanh: _anew(nn.Hardtanh, "min_val", "max_val"),
+    nn.ReLU6: _anew(nn.ReLU6),
+    nn.LogSigmoid: _anew(nn.LogSigmoid),
+    nn.Softsign: _anew(nn.Softsign),
+    nn.Tanhshrink: _anew(nn.Tanhshrink),
+    nn.Flatten: _flatten,
+    nn.Dropout: _dropout,
+    nn.AvgPool1d: _average_1d,
+    nn.AvgPool2d: _average_2d,
+    nn.AdaptiveAvgPool1d: lambda module, input: global_average(input, module.output_size),
+    nn.AdaptiveAvgPool2d: lambda module, input: global_average(input, module.output_size),
+    nn.LayerNorm: _layer_norm,
+}
