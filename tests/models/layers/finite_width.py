@@ -65,7 +65,7 @@ def measure(arch: Architecture, x: Tensor, widths: tuple[int, ...], seeds: int) 
             last[kind] = empirical.double()
     results = {}
     for kind, columns in errors.items():
-        fit = fit_power_law(widths, np.stack(columns, 1), level=ONE_SIGMA, draws=1000)
+        fit = fit_power_law(widths, np.stack(columns, 1), level=ONE_SIGMA)
         exact, empirical = getattr(limit, kind), last[kind]
         noise = empirical.std(0) / seeds**0.5 + 1e-6 * exact.abs().max()
         deviations = [float(((empirical.mean(0) - factor * exact) / noise).abs().max()) for factor in (1.0, 1.1)]
