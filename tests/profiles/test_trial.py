@@ -179,6 +179,19 @@ def test_what_the_budget_does_not_hold_is_said(monkeypatch: pytest.MonkeyPatch) 
     assert len(notes) == 3
 
 
+def test_no_run_off_without_the_best_forecast(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that were trained come before all others: a run-off of the rest would put the best forecast behind them."""
+    x = _data()
+    close = [_made("a", 0.30, model=ps.models.fcn(3)), _made("b", 0.31), _made("c", 0.32)]
+    monkeypatch.setattr(_run_off, "_STEPS", QUICK)
+    shallow, deep = (cost(c.candidate, x, 1, QUICK) for c in (close[1], close[0]))
+    assert deep > 2.5 * shallow
+    monkeypatch.setattr(_run_off, "_BUDGET", 2.5 * shallow)  # enough for b and c
+    found, notes = run_off(close, lambda c: x, x[:, :1], HORIZON, MEAN)
+    assert found == close
+    assert notes == ["a: training it on the pilot would take too long; ranked by its forecast"]
+
+
 def test_a_network_that_fails_in_training_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     class Stubborn(nn.Linear):
         def forward(self, inputs: Tensor) -> Tensor:
