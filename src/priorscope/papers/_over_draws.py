@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from priorscope.lab import Measured, NotMeasured
-from priorscope.statistics import Interval, bootstrap_interval, fit_power_law
+from priorscope.statistics import Interval, fit_power_law, seed_interval
 
 __all__ = ["exponent_over_draws", "highest", "lowest", "over_draws"]
 
@@ -30,7 +30,7 @@ def over_draws(samples: ArrayLike, statistic: Statistic | None = None, *, level:
     values = np.asarray(samples, dtype=float)
     if len(values) < 2:
         raise NotMeasured("one draw has no interval" if len(values) else "there are no runs of this kind")
-    return bootstrap_interval(values, statistic, level=level)
+    return seed_interval(values, statistic, level=level)
 
 
 def exponent_over_draws(table: pd.DataFrame, x: str, y: str) -> Interval:

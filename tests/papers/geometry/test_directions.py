@@ -1,79 +1,107 @@
-"""Circles, directions and simplicity: tiny runs, and judges on made-up tables."""
+"""Circles, directions and simplicity: tiny runs, and claims on made-up tables."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from priorscope.lab import judge_claim
 from priorscope.papers.geometry import _circles, _directions, _simplicity
+
+
+def checks(module, table):
+    (claim,) = module.PAPER.claims
+    return {check.name: check.verdict for check in judge_claim(claim, table).checks}
 
 
 @pytest.mark.parametrize("module", [_circles, _directions, _simplicity])
 def test_tiny_scale_runs_and_draws(module):
     paper = module.PAPER
     table = pd.DataFrame([{**p, **paper.run(p)} for p in paper.points("tiny")])
-    assert {claim.judge(table).verdict for claim in paper.claims} == {"not run"}
+    assert {judge_claim(claim, table).verdict for claim in paper.claims} == {"not shown"}  # one repeat of the dense net
     assert paper.chart(table).to_dict()["$schema"]
     assert len(paper.points("small")) >= 15
 
 
-def test_circles_judge():
-    def table(resnet):
-        rows = [
-            {"model": "mlp", "seed": s, "test_top": 0.99, "test_mixed": 0.98, "test_bottom": 0.99} for s in range(5)
-        ]
-        rows += [
-            dict(zip(("model", "seed", "test_top", "test_mixed", "test_bottom"), ("resnet", s, *resnet)))
-            for s in range(5)
-        ]
-        return pd.DataFrame(rows).assign(train_top=1.0, train_mixed=1.0, train_bottom=1.0)
-
-    judge = _circles.PAPER.claims[0].judge
-    assert judge(table((0.99, 0.52, 0.5))).verdict == "holds"
-    assert judge(table((0.99, 0.8, 0.7))).verdict == "holds with changes"
-    assert judge(table((0.9, 0.9, 0.9))).verdict == "fails"
-    other = table((0.95, 0.96, 0.96)).query("model == 'resnet'").assign(model="residual")  # two networks that disagree
-    assert judge(pd.concat([table((0.99, 0.8, 0.7)), other])).verdict == "not shown"
+def circles(**accuracies):
+    rows = []
+    for model, planes in {"mlp": (0.99, 0.98, 0.99), **accuracies}.items():
+        for s in range(5):
+            fits = {f"test_{p}": v + 0.002 * (s - 2) for p, v in zip(_circles.PLANES, planes)}
+            rows.append({"model": model, "seed": s, **fits, **{f"train_{p}": 1.0 for p in _circles.PLANES}})
+    return pd.DataFrame(rows)
 
 
-def test_directions_judge_needs_the_ordering_too():
+@pytest.mark.parametrize(
+    ("networks", "wanted"),
+    [
+        ({"resnet": (0.99, 0.52, 0.5)}, "holds"),
+        ({"resnet": (0.99, 0.8, 0.7)}, "fails"),  # better than chance elsewhere
+        ({"resnet": (0.99, 0.65, 0.5)}, "not shown"),
+        ({"resnet": (0.7, 0.5, 0.5)}, "fails"),  # not learned at the top either
+        ({"resnet": (0.99, 0.52, 0.5), "residual": (0.99, 0.5, 0.5)}, "holds"),
+        ({"resnet": (0.99, 0.52, 0.5), "residual": (0.95, 0.96, 0.96)}, "fails"),  # two networks that disagree
+        ({"mlp": (0.99, 0.8, 0.99), "resnet": (0.99, 0.52, 0.5)}, "fails"),
+        ({}, "not shown"),
+    ],
+)
+def test_circles(networks, wanted):
+    (claim,) = _circles.PAPER.claims
+    assert judge_claim(claim, circles(**networks)).verdict == wanted
+
+
+def directions(decay, dense=0.0):
     ranks = np.arange(0, 60, 6)
-
-    def table(decay):
-        rows = []
-        for model in ("mlp", "lenet", "resnet"):
-            for kind in ("linear", "quadratic", "sinusoidal"):
-                fall = 0.0 if model == "mlp" else decay[kind]
-                rows += [
-                    {
-                        "model": model,
-                        "kind": kind,
-                        "seed": s,
-                        "rank": ranks,
-                        "accuracy": 0.5 + 0.5 * np.exp(-fall * ranks),
-                    }
-                    for s in range(5)
-                ]
-        return pd.DataFrame(rows)
-
-    judge = _directions.PAPER.claims[0].judge
-    assert judge(table({"linear": 0.01, "quadratic": 0.1, "sinusoidal": 0.1})).verdict == "holds"
-    assert judge(table({"linear": 0.1, "quadratic": 0.01, "sinusoidal": 0.1})).verdict == "fails"
-    assert judge(table({"linear": 0.0, "quadratic": 0.1, "sinusoidal": 0.1})).verdict == "fails"
+    rows = []
+    for model in ("mlp", "lenet", "resnet"):
+        for kind in ("linear", "quadratic", "sinusoidal"):
+            for s in range(5):
+                fall = (dense if model == "mlp" else decay[kind]) * (1 + 0.05 * s)
+                accuracy = 0.5 + 0.5 * np.exp(-fall * ranks) - 0.001 * s
+                rows.append({"model": model, "kind": kind, "seed": s, "rank": ranks, "accuracy": accuracy})
+    return pd.DataFrame(rows)
 
 
-def test_simplicity_judge():
-    ranks = np.arange(2, 62, 10)
+def test_directions_need_the_fall_the_ordering_and_the_flat_dense_net():
+    good = checks(_directions, directions({"linear": 0.015, "quadratic": 0.1, "sinusoidal": 0.1}))
+    assert len(good) == 13
+    assert set(good.values()) == {"holds"}
+    slow = checks(_directions, directions({"linear": 0.04, "quadratic": 0.015, "sinusoidal": 0.2}))
+    wrong = {f"ranks sooner than the line, {name}, quadratic" for name in ("LeNet", "residual network")}
+    assert {name for name, verdict in slow.items() if verdict != "holds"} == wrong
+    assert {slow[name] for name in wrong} == {"fails"}
+    flat = checks(_directions, directions({"linear": 0.0, "quadratic": 0.1, "sinusoidal": 0.1}))
+    assert flat["p of not falling, LeNet, linear"] == "fails"
+    falls = checks(_directions, directions({"linear": 0.015, "quadratic": 0.1, "sinusoidal": 0.1}, dense=0.1))
+    assert falls["range over ranks, dense net, linear"] == "fails"
 
-    def table(last):
-        linear = np.linspace(1, last, len(ranks))
-        return pd.DataFrame(
-            [
-                {"model": m, "seed": s, "rank": ranks, "linear": linear + 0.001 * s, "circle": 1.5 - linear}
-                for m in ("mlp", "lenet", "resnet")
-                for s in range(5)
-            ]
-        )
 
-    judge = _simplicity.PAPER.claims[0].judge
-    assert judge(table(0.5)).verdict == "holds"
-    assert judge(table(0.95)).verdict == "fails"
+def test_half_ranks_by_hand():
+    rows = pd.DataFrame(
+        [
+            {"seed": s, "rank": k, "accuracy": a}
+            for s, accuracies in enumerate(([1.0, 0.8, 0.7], [0.9, 0.6, 0.5], [0.9, 0.9, 0.9]))
+            for k, a in zip((0, 10, 20), accuracies)
+        ]
+    )
+    assert _directions._half_ranks(rows).tolist() == [20, 10, 21]  # half of 0.5, half of 0.4, never
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "wanted"),
+    [(0.5, -0.5, "holds"), (0.5, 0.4, "fails"), (-0.5, -0.5, "fails"), (0.5, 0.0, "not shown")],
+)
+def test_simplicity(first, last, wanted):
+    rows = [
+        {"model": m, "seed": s, "first_preference": first + 0.01 * (s - 2), "last_preference": last + 0.01 * (s - 2)}
+        for m in ("mlp", "lenet", "residual")
+        for s in range(5)
+    ]
+    (claim,) = _simplicity.PAPER.claims
+    assert judge_claim(claim, pd.DataFrame(rows)).verdict == wanted
+
+
+def test_simplicity_stores_both_ends():
+    point = _simplicity.PAPER.points("tiny")[0]
+    found = _simplicity.PAPER.run(point)
+    assert found["first_preference"] == found["linear"][0] - found["circle"][0]
+    assert found["last_preference"] == found["linear"][-1] - found["circle"][-1]

@@ -11,7 +11,7 @@ import pandas as pd
 from priorscope.lab import Check, Claim, Measured, Paper, at_most, rising
 from priorscope.papers._over_draws import over_draws
 from priorscope.papers.curse_of_dimensionality._systems import SOURCE, images, predictions, score
-from priorscope.statistics import bootstrap_interval
+from priorscope.statistics import seed_interval
 
 __all__ = ["PAPER"]
 
@@ -70,7 +70,7 @@ def local_slopes(table: pd.DataFrame) -> pd.DataFrame:
         for k in range(len(m) - 1):
             log_error = np.log(wide.to_numpy()[:, k : k + 2])
             slopes = (log_error[:, 0] - log_error[:, 1]) / np.log(m[k + 1] / m[k])  # one per draw
-            beta = bootstrap_interval(slopes)
+            beta = seed_interval(slopes)
             rows.append(
                 {"system": name, "m": np.sqrt(m[k] * m[k + 1]), "beta": beta.value, "low": beta.low, "high": beta.high}
             )

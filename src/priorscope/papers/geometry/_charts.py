@@ -1,4 +1,4 @@
-"""The figure that most papers on input geometry share: lines over repeats, a panel a model."""
+"""The figure that most papers on input geometry share: lines over repeats, one panel per model."""
 
 from __future__ import annotations
 

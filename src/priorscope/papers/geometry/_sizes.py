@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from priorscope.lab import NotMeasured
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__: list[str] = []
 
 SOURCE = "Geometric inductive biases of deep networks: the role of data and architecture"
 WIDTHS = {"mlp": 100, "lenet": 6, "resnet": 4, "residual": 8}  # published: 100, 6 and, for ResNet18, 64
 REDUCED = (
-    "Reduced: 1×8×8 inputs, 640 samples (10 a dimension, as published), a residual network of three convolutions with "
+    "Reduced: 1×8×8 inputs, 640 samples (10 per dimension, as published), a residual network of three convolutions with "
     "global pooling in place of ResNet18"
 )
 
-NARROW = "Reduced: 1×8×8 inputs, 640 samples (10 a dimension, as published), ResNet18 of width 4 without normalisation"
+NARROW = (
+    "Reduced: 1×8×8 inputs, 640 samples (10 per dimension, as published), ResNet18 of width 4 without normalisation"
+)
 
 
 def sizes(scale: str) -> dict[str, Any]:
-    """What all points of a scale share; ``n_train`` keeps the published ten samples a dimension."""
+    """What all points of a scale share; ``n_train`` keeps the published ten samples per dimension."""
     return {
         "tiny": {"size": 8, "n_train": 64, "batch": 32, "n_models": 20},
         "small": {"size": 8, "n_train": 640, "batch": 32, "n_models": 1000},
@@ -33,3 +40,18 @@ def models_of(scale: str) -> tuple[str, ...]:
 def width_of(name: str, scale: str) -> int:
     """Width of a model: the published one at the scale ``paper``, a ResNet18 of width 4 below."""
     return 64 if name == "resnet" and scale == "paper" else WIDTHS[name]
+
+
+def rows_of(table: pd.DataFrame, part: str | None, model: str) -> pd.DataFrame:
+    """The runs of a model (and part); "residual" is ResNet18 itself where that was run in its place."""
+    names = ("residual", "resnet") if model == "residual" else (model,)
+    rows = table[table["model"].isin(names)]
+    if part is not None:
+        rows = rows[rows["part"] == part]
+    if rows.empty:
+        raise NotMeasured(f"this scale has no {model}")
+    if rows["model"].nunique() > 1:
+        raise ValueError(
+            f"{part or 'these'} runs have both {' and '.join(sorted(set(rows['model'])))}: name one of them."
+        )
+    return rows

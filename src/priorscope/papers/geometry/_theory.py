@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from priorscope.lab import Claim, Paper, Verdict
-from priorscope.statistics import bootstrap_interval, fit_power_law
+from priorscope.lab import Paper
+from priorscope.papers.geometry._sizes import SOURCE
+from priorscope.papers.geometry._theory_claims import CLAIMS
 
 __all__ = ["PAPER"]
 
-SOURCE = "Geometric inductive biases of deep networks: the role of data and architecture"
 FILTER = 7  # taps of the linear convolution: large, so that pooling leaves several directions
 
 
@@ -104,7 +104,7 @@ def _movement(point: dict[str, Any]) -> dict[str, Any]:
     y = _data(point["dim"], point["seed"])[1]
     one, two = (_evolve(point, y, 10 * point["seed"] + i) for i in (1, 2))
     D = point["dim"]
-    if point["model"] == "conv":  # weights N(0, 1/filter) an entry, readout N(0, 1/width): G has the closed form
+    if point["model"] == "conv":  # weights N(0, 1/filter) per entry, readout N(0, 1/width): G has the closed form
         G = linear_conv_geometry(D, FILTER, D - FILTER + 1, 1 / FILTER).double()
     elif point["model"] == "relu":
         G = torch.eye(D, dtype=torch.float64) * 2 / D  # ½ · (2/D) · 2
@@ -163,83 +163,11 @@ def _structure(point: dict[str, Any]) -> dict[str, Any]:
     return {"decades": decades, "effective_rank": G.effective_rank, "spectrum": lam.numpy()}
 
 
-def _part(table: pd.DataFrame, part: str, *models: str) -> pd.DataFrame:
-    return table[(table["part"] == part) & table["model"].isin(models)]
-
-
-def _judge_s(table: pd.DataFrame) -> Verdict:
-    linear = _part(table, "movement", "linear")
-    relu = _part(table, "movement", "relu")
-    wide = relu[(relu["width"] == relu["width"].max()) & (relu["dim"] == relu["dim"].max())]["corr_s"].abs()
-    narrow = relu[(relu["width"] == relu["width"].min()) & (relu["dim"] == relu["dim"].max())]["corr_s"].abs()
-    interval = bootstrap_interval(wide)
-    pull = float(linear["linear_pull"].mean())
-    good = interval.value > 0.97 and float(wide.mean()) > float(narrow.mean()) and 0.7 < pull < 1.4
-    note = (
-        f"linear model: -2σ²S within {pull:.2f} standard errors (rms); ReLU |Corr| {narrow.mean():.3f} at the least width, "
-        f"{wide.mean():.3f} at the largest. Reduced: Gaussian inputs of power-law covariance instead of CIFAR-2"
-    )
-    return Verdict("holds" if good else "fails", interval.value, interval.low, interval.high, note)
-
-
-def _judge_gsg(table: pd.DataFrame) -> Verdict:
-    conv = _part(table, "movement", "conv")
-    curves = conv.pivot_table(index="seed", columns="width", values="corr_gsg").abs()
-    gap = (1 - curves).clip(lower=1e-12)
-    fit = fit_power_law(list(gap.columns), gap.to_numpy())
-    widest = bootstrap_interval(curves[curves.columns.max()])
-    error = float(conv["geometry_error"].max())
-    tends = widest.value > 0.99 and error < 0.1
-    rate = fit.low <= -1 <= fit.high or abs(fit.exponent + 1) < 0.25
-    verdict = "holds" if tends and rate else ("holds with changes" if tends and fit.exponent < -1 else "fails")
-    note = (
-        f"1 - |Corr| ~ n^{fit.exponent:.2f} [{fit.low:.2f}, {fit.high:.2f}] over widths {list(gap.columns)}; "
-        f"G within {error:.1%} of its closed form. By hand: Δ is along (2 + 3/n) GSG + (tr K/n) G, K the pooled S, "
-        "so 1 - Corr falls like 1/n² in the end, faster than the 1/n claimed"
-    )
-    return Verdict(verdict, widest.value, widest.low, widest.high, note)
-
-
-def _judge_labels(table: pd.DataFrame) -> Verdict:
-    rows = _part(table, "labels", "relu", "conv")
-    interval = bootstrap_interval(rows["pull"])
-    good = 0.6 < interval.value < 1.4 and float(rows["pull"].max()) < 2
-    note = "rms difference of Δ between two labelings in standard errors; 1 is no difference at all"
-    return Verdict("holds" if good else "fails", interval.value, interval.low, interval.high, note)
-
-
-def _judge_isotropy(table: pd.DataFrame) -> Verdict:
-    slopes = {}
-    for model in ("fcn", "vec", "gap"):
-        rows = _part(table, "isotropy", model)
-        curve = rows.pivot_table(index="seed", columns="n_models", values="off_diagonal")
-        slopes[model] = fit_power_law(list(curve.columns), curve.to_numpy())
-    worst = max((slopes["fcn"], slopes["vec"]), key=lambda f: f.exponent)
-    good = all(abs(slopes[m].exponent + 0.5) < 0.15 for m in ("fcn", "vec")) and slopes["gap"].exponent > -0.2
-    note = f"exponents in the number of models: fcn {slopes['fcn'].exponent:.2f}, vec {slopes['vec'].exponent:.2f}; "
-    note += f"with pooling (control) {slopes['gap'].exponent:.2f}. Circular padding, as the claim needs"
-    return Verdict("holds" if good else "fails", worst.exponent, worst.low, worst.high, note)
-
-
-def _judge_structure(table: pd.DataFrame) -> Verdict:
-    rows = _part(table, "structure", "mlp", "lenet", "resnet18", "vit")
-    means = rows.groupby("model")["decades"].mean()
-    if not {"mlp", "lenet", "resnet18", "vit"} <= set(means.index):
-        return Verdict("not run", note="this scale has not all models")
-    least = min(("lenet", "resnet18", "vit"), key=lambda m: means[m])
-    mlp = rows[rows["model"] == "mlp"].set_index("seed")["decades"]
-    gap = rows[rows["model"] == least].set_index("seed")["decades"] - mlp
-    interval = bootstrap_interval(gap.dropna())
-    words = ", ".join(f"{m} {v:.2f}" for m, v in means.items())
-    note = f"decades between first and 90 %-rank eigenvalue: {words}; least gap: {least}. Reduced: 16×16 inputs, narrow nets"
-    return Verdict("holds" if interval.low > 1 else "fails", interval.value, interval.low, interval.high, note)
-
-
 def chart(table: pd.DataFrame) -> Any:
     """Correlation of the movement with its predicted direction against width."""
     import altair as alt
 
-    rows = _part(table, "movement", "relu", "conv").copy()
+    rows = table[(table["part"] == "movement") & table["model"].isin(["relu", "conv"])].copy()
     rows["correlation"] = np.where(rows["model"] == "relu", rows["corr_s"].abs(), rows["corr_gsg"].abs())
     names = {"relu": "ReLU, with S", "conv": "linear convolution, with GSG"}
     rows["curve"] = [f"{names[m]}, {d} inputs" for m, d in zip(rows["model"], rows["dim"])]
@@ -254,41 +182,5 @@ def chart(table: pd.DataFrame) -> Any:
         .properties(width=380, height=280)
     )
 
-
-CLAIMS = (
-    Claim(
-        "S4.1",
-        f"{SOURCE}, Thm. 3.1",
-        "linear and one-hidden-layer ReLU: the geometry moves along -S",
-        1.0,
-        0.03,
-        _judge_s,
-    ),
-    Claim(
-        "S4.2",
-        f"{SOURCE}, Thm. 3.2",
-        "linear convolution with pooling: the geometry moves along G S G",
-        1.0,
-        0.01,
-        _judge_gsg,
-    ),
-    Claim("S4.3", f"{SOURCE}, Prop. A.1", "the first movement does not depend on the labels", 1.0, 0.4, _judge_labels),
-    Claim(
-        "S4.4",
-        f"{SOURCE}, Sec. 3",
-        "G = cI for dense and circular convolutional nets without pooling",
-        -0.5,
-        0.15,
-        _judge_isotropy,
-    ),
-    Claim(
-        "S4.5",
-        f"{SOURCE}, Fig. 1",
-        "G is strongly structured for LeNet, ResNet and ViT",
-        "> 1 decade",
-        None,
-        _judge_structure,
-    ),
-)
 
 PAPER = Paper("geometry-theory", "Geometry of the input space at initialisation", SOURCE, 1, grid, run, CLAIMS, chart)

@@ -21,7 +21,7 @@ __all__ = ["PAPER"]
 
 SOURCE = "Bowman & Montúfar, Spectral bias outside the training set (2022)"
 NETWORKS = ("fc", "conv", "residual")
-SIZES = {"tiny": (40, 16, 2), "small": (200, 32, 10), "paper": (1000, 128, 10)}  # images, channels, draws
+SIZES = {"tiny": (40, 16, 2), "small": (200, 32, 20), "paper": (1000, 128, 20)}  # images, channels, draws
 DATASETS = {"tiny": ("digits",), "small": ("mnist", "cifar10"), "paper": ("mnist", "cifar10")}
 OUTLIERS = 20  # "a handful": eigenvalues above a twentieth of the first
 
