@@ -70,7 +70,11 @@ def test_networks_are_given_what_they_take() -> None:
     assert UserNetwork.fit(nn.Linear(64, 2), _images(), 10).flat
     assert "2 outputs where the targets have 10" in " ".join(UserNetwork.fit(nn.Linear(64, 2), _images(), 10).notes)
     plain = UserNetwork.fit(nn.Sequential(nn.Flatten(), nn.Linear(64, 1)), _images(), 1)
-    assert plain.notes == ()
+    assert [note.partition(": ")[2] for note in plain.notes] == [
+        "a finished network, drawn again by the initial law of its parts, which its present weights do not contradict"
+    ]
+    factory = lambda seed: nn.Sequential(nn.Flatten(), nn.Linear(64, 1))  # noqa: E731
+    assert UserNetwork.fit(factory(0), _images(), 1, build=factory).notes == ()
     with pytest.raises(ValueError, match="does not take inputs of shape 1×8×8, nor enlarged or flattened"):
         UserNetwork.fit(nn.Linear(7, 1), _images(), 1)
     with pytest.raises(ValueError, match="no parameters that require gradients"):
@@ -131,7 +135,21 @@ def test_finished_network_without_reset_has_no_spread_but_a_forecast() -> None:
     assert found.best.regime is not None
     assert found.best.regime.spread is None
     assert found.best.blind is None
-    assert "give a factory instead" in " ".join(found.notes)
+    assert "trials start from the weights it came with" in " ".join(found.notes)
+    assert "Pass a factory seed -> Module instead" in " ".join(found.notes)
+
+
+def test_a_network_of_another_law_is_not_drawn_by_torchs() -> None:
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Linear(8, 40), nn.Tanh(), nn.Linear(40, 1))
+    nn.init.normal_(net[0].weight, std=3.0)
+    fitted = UserNetwork.fit(net, torch.randn(4, 8), 1)
+    with pytest.raises(ValueError, match=r"'0.weight' has mean square .*by the law of Linear 0\.0417"):
+        fitted.redraw(0)
+    assert "its spread is not known" in fitted.notes[-1]
+    library = UserNetwork.fit(ps.models.fcn(1).network((8,), width=40), torch.randn(4, 8), 1)
+    assert 0.7 < float(library.redraw(1).module[1].weight.detach().square().mean()) < 1.3  # N(0, 1): ± 0.08
+    assert "by the law it states" in library.notes[-1]
 
 
 def test_timm_models_where_timm_is_installed() -> None:

@@ -31,7 +31,9 @@ from priorscope.models.networks._antisymmetric import Antisymmetric
 from priorscope.models.networks._build import Build
 from priorscope.models.networks._dense_stack import DenseStack
 from priorscope.models.networks._ensemble import Ensemble
+from priorscope.models.networks._initial_law import InitialLaw
 from priorscope.models.networks._plain import count_weights, plain_network
+from priorscope.models.networks._redrawing import Redrawing
 from priorscope.models.networks._shallow_stack import ShallowStack
 from priorscope.models.networks._smooth_rectifier import SmoothRectifier
 from priorscope.models.nonlinearities import (
@@ -126,6 +128,8 @@ __all__ = [
     "Antisymmetric",
     "Build",
     "Covariance",
+    "InitialLaw",
     "Layer",
     "Need",
+    "Redrawing",
 ]

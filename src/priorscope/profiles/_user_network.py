@@ -10,6 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from priorscope.models import Redrawing
+
 __all__ = ["UserNetwork"]
 
 _SIDES = (32, 64, 96, 224)  # tried in turn where a network does not take the images as they are
@@ -118,6 +120,8 @@ class UserNetwork(nn.Module):
             notes.append("batch normalisation is frozen at the statistics of the pilot")
         if any(isinstance(m, nn.modules.dropout._DropoutNd) and m.p > 0 for m in self.modules()):
             notes.append("dropout is switched off")
+        if self.build is None:
+            notes.append(_redrawn(self.module))
         return notes
 
     def _norms(self) -> list[Any]:
@@ -144,13 +148,13 @@ class UserNetwork(nn.Module):
         self.eval()
 
     def redraw(self, seed: int) -> UserNetwork:
-        """The network with new weights: from its factory, else by the ``reset_parameters`` of all its parts."""
+        """The network with new weights: from its factory, else by the law of its parts where that can be known."""
         fresh = copy.copy(self)
         fresh._modules = dict(self._modules)
         if self.build is not None:
             fresh.module = self.build(seed).float()
         else:
-            fresh.module = _reset(self.module, seed)
+            fresh.module = Redrawing.of(self.module).network(seed)
         fresh.calibrate()
         return fresh
 
@@ -159,6 +163,14 @@ class UserNetwork(nn.Module):
         view = copy.copy(self)
         view.outputs = 1
         return view
+
+
+def _redrawn(module: nn.Module) -> str:
+    """What new weights of a finished network are drawn by."""
+    try:
+        return f"a finished network, {Redrawing.of(module).note}"
+    except ValueError as error:
+        return f"trials start from the weights it came with, and its spread is not known: {error}"
 
 
 def _ways(shape: tuple[int, ...]) -> list[dict[str, Any]]:
@@ -172,19 +184,3 @@ def _ways(shape: tuple[int, ...]) -> list[dict[str, Any]]:
         if side > max(shape[1:]):
             ways += [{"side": side}] + [{"side": side, "colour": True}] * grey
     return ways
-
-
-def _reset(module: nn.Module, seed: int) -> nn.Module:
-    for prefix, part in module.named_modules():
-        if any(True for _ in part.parameters(recurse=False)) and not hasattr(part, "reset_parameters"):
-            raise ValueError(
-                f"its part {prefix or type(part).__name__!r} has parameters but no reset_parameters; give a factory instead "
-                "of a finished network to see its spread and its blind spots"
-            )
-    fresh = copy.deepcopy(module)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        for part in fresh.modules():
-            if any(True for _ in part.parameters(recurse=False)):
-                part.reset_parameters()  # type: ignore[operator]
-    return fresh

@@ -197,3 +197,34 @@ def test_an_integrated_readout_is_its_variance_times_the_features_outer_products
     assert G.readout == "integrated (4 features)"
     torch.testing.assert_close(G.matrix, variance * features.mean(0), rtol=1e-12, atol=1e-15)
     torch.testing.assert_close(G.standard_error, variance * features.std(0) / 12**0.5, rtol=1e-9, atol=1e-15)
+
+
+def wide_linear(seed):
+    """A linear layer whose weights have standard deviation ten."""
+    net = nn.Linear(3, 1, bias=False)
+    nn.init.normal_(net.weight, std=10, generator=torch.Generator().manual_seed(seed))
+    return net
+
+
+def test_a_module_of_another_law_is_refused_and_its_factory_taken():
+    with pytest.raises(ValueError, match=r"cannot draw this module again.*by the law of Linear 0\.111.*pass a factory"):
+        average_geometry(wide_linear(0), (3,), n_models=100)
+    G = average_geometry(wide_linear, (3,), n_models=1000, n_probes=1)
+    assert within(G, 100 * torch.eye(3))
+    assert not within(G, torch.eye(3) / 9)
+
+
+def test_a_network_of_the_library_is_drawn_like_its_architecture():
+    arch = ps.models.fcn(depth=1, weight_variance=2.0)
+    module = arch.network((4,), width=8, seed=5, parametrisation="standard")
+    G = average_geometry(module, (4,), n_models=1500, n_probes=4)
+    exact = relu_geometry(4, weight_variance=2 / 4, readout_variance=2.0)
+    assert within(G, exact)
+    assert not within(G, 1.5 * exact)
+    assert "drawn again by the law it states" in G.notes[0]
+
+
+def test_antisymmetric_halves_are_not_drawn_apart():
+    options = {"n_models": 20, "n_probes": 2, "width": 2, "initialisation": "antisymmetric"}
+    with pytest.raises(ValueError, match="ignores its input"):  # the halves cancel: no gradient at the start
+        average_geometry(ps.models.FiniteModel("two", lambda s, w, o: nn.Linear(s[0], o), 1), (3,), **options)

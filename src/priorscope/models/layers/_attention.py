@@ -92,6 +92,12 @@ class AttentionModule(nn.Module):
         self.output, self.output_scale = build.weight((width, width), width, layer.output_variance)
         bias, self.bias_scale = build.bias((width,), layer.bias_variance)
         self.register_parameter("bias", bias)
+        self.laws = {
+            "query": inner.weight_law(n_in, layer.query_key_variance),
+            "value": inner.weight_law(n_in, layer.value_variance),
+            "output": build.weight_law(width, layer.output_variance),
+            "bias": build.bias_law(layer.bias_variance),
+        }
 
     def forward(self, x: Tensor) -> Tensor:
         space = x.shape[2:]

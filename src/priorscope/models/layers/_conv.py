@@ -82,6 +82,10 @@ class ConvModule(nn.Module):
         self.weight, self.scale = build.weight((n_out, n_in, *taps), fan_in, layer.weight_variance)
         bias, self.bias_scale = build.bias((n_out,), layer.bias_variance)
         self.register_parameter("bias", bias)
+        self.laws = {
+            "weight": build.weight_law(fan_in, layer.weight_variance),
+            "bias": build.bias_law(layer.bias_variance),
+        }
 
     def forward(self, x: Tensor) -> Tensor:
         n_space = x.ndim - 2

@@ -83,6 +83,10 @@ class LocallyConnectedModule(nn.Module):
         )
         bias, self.bias_scale = build.bias((out_shape[0], n_pixels), layer.bias_variance)
         self.register_parameter("bias", bias)
+        self.laws = {
+            "weight": build.weight_law(fan_in, layer.weight_variance, n_pixels),
+            "bias": build.bias_law(layer.bias_variance),
+        }
 
     def forward(self, x: Tensor) -> Tensor:
         n_space = x.ndim - 2

@@ -6,7 +6,9 @@ from dataclasses import dataclass, replace
 from math import sqrt
 
 import torch
-from torch import Tensor, nn
+from torch import nn
+
+from priorscope.models.networks._initial_law import InitialLaw
 
 __all__ = ["Build", "INITIALISATIONS", "PARAMETRISATIONS"]
 
@@ -53,36 +55,28 @@ class Build:
         self, shape: tuple[int, ...], fan_in: int, variance: float, sites: int = 1
     ) -> tuple[nn.Parameter, float]:
         """A weight tensor ``(fan_out, ...)``, or ``sites`` of them stacked, and its forward scale."""
-        omega = self._draw(shape, fan_in, sites)
+        law = self.weight_law(fan_in, variance, sites)
+        omega = nn.Parameter(law.draw(shape, self.generator, self.dtype or torch.get_default_dtype()))
         if self.parametrisation == "standard":
-            return nn.Parameter(omega * sqrt(variance / fan_in)), 1.0
+            return omega, 1.0
         power = 1.0 if self.parametrisation == "mean-field" and self.is_readout else 0.5
-        return nn.Parameter(omega), sqrt(variance) / fan_in**power
+        return omega, sqrt(variance) / fan_in**power
 
     def bias(self, shape: tuple[int, ...], variance: float) -> tuple[nn.Parameter | None, float]:
         """A bias and its forward scale; no parameter at all when the variance is zero."""
         if variance == 0:
             return None, 0.0
-        beta = self._normal(shape)
-        if self.parametrisation == "standard":
-            return nn.Parameter(beta * sqrt(variance)), 1.0
-        return nn.Parameter(beta), sqrt(variance)
+        dtype = self.dtype or torch.get_default_dtype()
+        beta = nn.Parameter(self.bias_law(variance).draw(shape, self.generator, dtype))
+        return beta, 1.0 if self.parametrisation == "standard" else sqrt(variance)
 
-    def _normal(self, shape: tuple[int, ...]) -> Tensor:
-        return torch.randn(shape, generator=self.generator, dtype=self.dtype or torch.get_default_dtype())
+    def weight_law(self, fan_in: int, variance: float, sites: int = 1) -> InitialLaw:
+        """The law by which :meth:`weight` draws."""
+        size = sqrt(variance / fan_in) if self.parametrisation == "standard" else 1.0
+        if self.initialisation == "orthogonal":
+            return InitialLaw("orthogonal", size, fan_in, sites)
+        return InitialLaw("normal", size)
 
-    def _draw(self, shape: tuple[int, ...], fan_in: int, sites: int) -> Tensor:
-        omega = self._normal(shape)
-        if self.initialisation != "orthogonal":
-            return omega
-        return _orthonormal(omega.reshape(sites, -1, fan_in)).reshape(shape)
-
-
-def _orthonormal(gaussian: Tensor) -> Tensor:
-    """Haar-distributed (semi-)orthogonal matrices from Gaussian ones, scaled to unit mean square."""
-    rows, columns = gaussian.shape[-2:]
-    tall = gaussian if rows >= columns else gaussian.mT
-    q, r = torch.linalg.qr(tall)
-    signs = r.diagonal(dim1=-2, dim2=-1).sign()  # without them QR is not Haar
-    q = q * signs[..., None, :]
-    return (q if rows >= columns else q.mT) * sqrt(max(rows, columns))
+    def bias_law(self, variance: float) -> InitialLaw:
+        """The law by which :meth:`bias` draws."""
+        return InitialLaw("normal", sqrt(variance) if self.parametrisation == "standard" else 1.0)

@@ -39,7 +39,8 @@ def average_geometry(
     r"""Average geometry :math:`G = E_{\theta, x}[\nabla_x f_\theta(x)\,\nabla_x f_\theta(x)^T]` at initialisation.
 
     ``model`` is an architecture (``network`` passes width, parametrisation …), a ``torch.nn.Module`` (drawn again by its
-    own initialisation) or a factory ``seed -> Module`` (one without arguments is seeded through torch's generator).
+    own initial law, as :class:`priorscope.models.Redrawing` reads it; a note says so, and a module whose law cannot be read
+    is refused) or a factory ``seed -> Module`` (one without arguments is seeded through torch's generator).
     Networks are in evaluation mode: no dropout, and BatchNorm at its first running statistics is the identity.
     ``probe`` is an input shape, for Gaussian probes :math:`N(0, \sigma_P^2 I)` in antithetic pairs, or a tensor of points
     (n, *shape) from which probes are taken.
@@ -83,7 +84,7 @@ def average_geometry(
     if found is not None and found.name == "":
         found = None
     features = Features(draws.template, found)
-    notes = []
+    notes = list(draws.notes)
     if any(isinstance(part, torch.nn.modules.batchnorm._BatchNorm) for part in draws.template.modules()):
         notes.append("BatchNorm in evaluation mode: at its first running statistics it is the identity")
     if engine == "auto":

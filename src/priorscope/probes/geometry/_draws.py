@@ -5,12 +5,13 @@ from __future__ import annotations
 import copy
 import inspect
 import itertools
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+
+from priorscope.models import Architecture, FiniteModel, Redrawing
 
 __all__: list[str] = []
 
@@ -20,18 +21,21 @@ Stacked = dict[str, Tensor]
 class Draws:
     """Initialisations of a model, drawn in batches.
 
-    - an architecture (anything with ``.network``): its Gaussian parameters come from one call of ``randn`` a tensor;
-    - a module: drawn again by the law of its ``reset_parameters`` (in one call for Linear, Conv and normalisations);
+    - an architecture (anything with ``.network``): its parameters come from one call per tensor where their laws are known;
+    - a module: drawn again by the law of its parts, or refused where that cannot be known (:class:`Redrawing`);
     - a factory ``seed -> module``, or one without arguments: built one by one with torch's generator at the seed (the
       global random state is left as it was), then stacked;
     - a list of modules, such as trained ones: taken in turn as they are.
+
+    ``notes`` says by which law a module is drawn.
     """
 
     def __init__(self, model: Any, input_shape: tuple[int, ...], seed: int = 0, **network: Any) -> None:
         self.generator = torch.Generator().manual_seed(seed)
         self._next_seed = seed * 1_000_003
         self._network: Callable[[int], nn.Module] | None = None
-        self._laws: dict[str, tuple[str, float]] | None = None
+        self._redrawing: Redrawing | None = None
+        self.notes: tuple[str, ...] = ()
         self._must_differ = False
         self._first: Stacked | None = None  # a network drawn before, to see that a factory draws anew
         if isinstance(model, list | tuple):
@@ -40,17 +44,16 @@ class Draws:
         elif hasattr(model, "network") and not isinstance(model, nn.Module):
             self._network = lambda s: model.network(input_shape, seed=s, **network)
             self.template = self._network(self._next_seed)
-            if _is_gaussian_architecture(model, network):
-                self._laws = {name: ("normal", 1.0) for name, _ in self.template.named_parameters()}
-            elif getattr(getattr(model, "build", None), "__module__", "").startswith(
-                "priorscope.models.architectures.zoo"
-            ):
-                self._laws = _default_laws(self.template)  # the zoo keeps torch's own initialisation
+            if isinstance(model, Architecture | FiniteModel):  # they know how they draw
+                self._redrawing = _in_one_call(self.template)
         elif isinstance(model, nn.Module):
             self.template = copy.deepcopy(model)
-            self._laws = _default_laws(self.template)
-            if self._laws is None:
-                self._network = _resetter(self.template)
+            like = Redrawing.of(self.template)
+            self.notes = (f"the module is {like.note}",)
+            if like.in_one_call:
+                self._redrawing = like
+            else:
+                self._network = like.network
         elif callable(model):
             self._network = seeded_factory(model)
             self._must_differ = True
@@ -67,7 +70,7 @@ class Draws:
     @property
     def in_one_call(self) -> bool:
         """Whether parameters are drawn without building modules."""
-        return self._laws is not None
+        return self._redrawing is not None
 
     @property
     def n_params(self) -> int:
@@ -77,9 +80,8 @@ class Draws:
     def __call__(self, n: int) -> Stacked:
         """``n`` more initialisations: each parameter (and buffer) by name, with a first axis of length ``n``."""
         buffers = {k: v.expand(n, *v.shape) for k, v in self.template.named_buffers()}
-        if self._laws is not None:
-            params = {name: self._law(name, p, n) for name, p in self.template.named_parameters()}
-            return {**params, **buffers}
+        if self._redrawing is not None:
+            return {**self._redrawing.stacked(n, self.generator), **buffers}
         assert self._network is not None
         nets = []
         for _ in range(n):
@@ -100,15 +102,14 @@ class Draws:
             )
         return stacked
 
-    def _law(self, name: str, parameter: Tensor, n: int) -> Tensor:
-        assert self._laws is not None
-        law, size = self._laws[name]
-        shape = (n, *parameter.shape)
-        if law == "normal":
-            return size * torch.randn(shape, generator=self.generator, dtype=parameter.dtype)
-        if law == "uniform":
-            return size * (2 * torch.rand(shape, generator=self.generator, dtype=parameter.dtype) - 1)
-        return torch.full(shape, size, dtype=parameter.dtype)
+
+def _in_one_call(network: nn.Module) -> Redrawing | None:
+    """The laws of a network just built, or None where some part of it is best built anew."""
+    try:
+        like = Redrawing.of(network)
+    except ValueError:
+        return None
+    return like if like.in_one_call else None
 
 
 def _in_turn(networks: Sequence[Any]) -> Callable[[int], nn.Module]:
@@ -149,51 +150,5 @@ def seeded_factory(factory: Callable[..., Any]) -> Callable[[int], nn.Module]:
         if not isinstance(net, nn.Module):
             raise ValueError(f"a factory must map a seed to a torch.nn.Module; it gave a {type(net).__name__}.")
         return net.eval()
-
-    return build
-
-
-def _is_gaussian_architecture(model: Any, network: dict[str, Any]) -> bool:
-    """Layers of this library in the NTK or mean-field parametrisation: every parameter is N(0, 1)."""
-    plain = network.get("initialisation", "gaussian") == "gaussian"
-    return hasattr(model, "layers") and plain and network.get("parametrisation", "ntk") in ("ntk", "mean-field")
-
-
-def _default_laws(module: nn.Module) -> dict[str, tuple[str, float]] | None:
-    """Laws of torch's own reset_parameters, or None when some module has parameters of another kind."""
-    laws: dict[str, tuple[str, float]] = {}
-    norms = (nn.LayerNorm, nn.GroupNorm, nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
-    for prefix, part in module.named_modules():
-        own = dict(part.named_parameters(recurse=False))
-        if not own:
-            continue
-        dot = f"{prefix}." if prefix else ""
-        if type(part) in (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d):
-            fan_in = math.prod(own["weight"].shape[1:])
-            laws.update({dot + name: ("uniform", 1 / math.sqrt(fan_in)) for name in own})
-        elif isinstance(part, norms):
-            laws.update({dot + name: ("constant", float(name == "weight")) for name in own})
-        else:
-            return None
-    return laws
-
-
-def _resetter(template: nn.Module) -> Callable[[int], nn.Module]:
-    """A factory that copies the module and calls reset_parameters wherever there are parameters."""
-    for prefix, part in template.named_modules():
-        if any(True for _ in part.parameters(recurse=False)) and not hasattr(part, "reset_parameters"):
-            raise ValueError(
-                f"cannot draw this module again: its part {prefix or type(part).__name__!r} has parameters but no "
-                "reset_parameters. Pass a factory seed -> Module instead."
-            )
-
-    def build(seed: int) -> nn.Module:
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
-            net = copy.deepcopy(template)
-            for part in net.modules():
-                if any(True for _ in part.parameters(recurse=False)):
-                    part.reset_parameters()  # type: ignore[operator]
-        return net
 
     return build

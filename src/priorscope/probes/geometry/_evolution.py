@@ -131,14 +131,14 @@ def geometry_evolution(
     block = max(1, min(-(-n_models // 20), int(64e6) // (8 * (draws.n_params + n_probes * D + len(x_train) * 64))))
     sums = torch.zeros(3, D, D, dtype=torch.float64)  # Δ, its square, G
     done = n_blocks = 0
-    notes: tuple[str, ...] = ()
+    notes, traced = draws.notes, True
     while done < n_models:
         n = min(block, n_models - done)
         params = {k: v for k, v in draws(n).items() if k not in buffers}
         probes = _draw_probes(points, shape, n, n_probes, probe_std, draws.generator, dtype)
         if n_blocks == 0 and not can_batch(draws.template, {**params, **_expanded(buffers, n)}, probes[0]):
-            notes = ("vmap cannot trace this model; networks run one by one",)
-        if notes:
+            notes, traced = (*notes, "vmap cannot trace this model; networks run one by one"), False
+        if not traced:
             pairs = [one({k: v[i] for k, v in params.items()}, probes[i]) for i in range(n)]
             g, moved = (torch.cat(v).double() for v in zip(*pairs))
         else:

@@ -139,7 +139,7 @@ def geometry_trajectory(
     signs = y[:, 0].expand(n_networks, len(y))
     start = draws(n_networks)
     batched = can_batch(draws.template, start, probes)
-    notes = () if batched else ("vmap cannot trace this model; networks run one by one",)
+    notes = draws.notes if batched else (*draws.notes, "vmap cannot trace this model; networks run one by one")
     curves: dict[str, list[float]] = {"corr_gsg": [], "corr_s": [], "velocity": [], "accuracy": []}
     last: list[Tensor] = []
 
