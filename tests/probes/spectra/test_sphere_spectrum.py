@@ -58,8 +58,7 @@ def test_matches_the_integral_operator(readout: str, d0: int, p: int, s: int) ->
     count = int(exact.multiplicities[exact.eigenvalues > 1e-12].sum())
     np.testing.assert_allclose(exact.expanded(len(dense))[:count], dense[:count], atol=1e-10)
     assert abs(dense[count:]).max(initial=0.0) < 1e-10  # nothing is left out: multiplicities are right
-    if readout != "gap" or p - max([g for g in range(1, p) if p % g == 0], default=0) >= s:
-        assert abs(exact.remainder) < 1e-12  # the trace identity, exact for a polynomial
+    assert abs(exact.remainder) < 1e-12  # the trace identity, exact for a polynomial
 
 
 def test_the_paper_formula_for_windows_fails_where_patches_wrap() -> None:
@@ -118,6 +117,17 @@ def test_trace_is_approached_and_the_truncation_bound_is_small() -> None:
     short, long = (sphere_spectrum(ps.models.vec(depth=1), 3, 8, order=2, terms=t) for t in (128, 1024))
     assert np.abs(short.eigenvalues - long.eigenvalues).max() <= short.truncation
     assert long.truncation < 1e-9
+
+
+@pytest.mark.parametrize(("d0", "p", "s"), [(2, 4, 3), (3, 3, 3), (2, 6, 5), (3, 6, 3)])
+def test_the_trace_of_gap_is_the_mean_of_its_diagonal(d0: int, p: int, s: int) -> None:
+    arch = ps.models.gap(depth=1, kernel_size=s)
+    x = ps.probes.sphere_inputs(60_000, d0, p, seed=3)
+    diagonal = arch.kernel_diagonal(x, kinds=("ntk",)).ntk
+    noise = float(diagonal.std()) / len(x) ** 0.5
+    spectrum = sphere_spectrum(arch, d0, p, order=1)
+    assert abs(float(diagonal.mean()) - spectrum.trace) < 5 * noise
+    assert 5 * noise < 0.007 * spectrum.trace  # control: an error of 0.7 % would be seen
 
 
 def test_scaling_of_dimensions_and_samples() -> None:

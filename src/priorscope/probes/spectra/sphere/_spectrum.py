@@ -13,6 +13,7 @@ from scipy.optimize import brentq
 
 from priorscope.models import Architecture
 from priorscope.probes.spectra.sphere._block import BlockEigenvalues
+from priorscope.probes.spectra.sphere._gap_trace import gap_trace
 from priorscope.probes.spectra.sphere._modes import Family, families
 from priorscope.probes.spectra.sphere._reader import read_architecture
 from priorscope.probes.spectra.sphere._series import KernelSeries
@@ -24,8 +25,8 @@ __all__ = ["SphereSpectrum", "sphere_spectrum"]
 class SphereSpectrum:
     """Eigenvalues with their multiplicities, up to an order; what lies beyond is known by its trace.
 
-    ``trace`` is E K(ξ, ξ), exactly k(1) for "fcn" and "vec"; ``truncation`` bounds the error of each λ_q from cutting the
-    power series of k.
+    ``trace`` is E K(ξ, ξ): k(1) for "fcn" and "vec", see :func:`gap_trace` for "gap"; ``truncation`` bounds the error of
+    each λ_q from cutting the power series of k.
 
     Example:
         >>> import priorscope as ps
@@ -223,22 +224,7 @@ def sphere_spectrum(
     found = families(readout, d0, p, q, order)
     scale = [1.0 if readout == "fcn" else f.windows / p for f in found]
     values = np.array([w * block(f.degrees, q) for f, w in zip(found, scale)])
-    trace = series.total if readout != "gap" else _gap_trace(series, block, p, q, d0)
+    trace = series.total if readout != "gap" else gap_trace(block, p, q)
     return SphereSpectrum(
         readout, d0, p, None if readout == "fcn" else q, order, tuple(found), values, trace, block.truncation(q)
     )
-
-
-def _gap_trace(series: KernelSeries, block: BlockEigenvalues, p: int, s: int, d0: int) -> float:
-    """E K_GAP(ξ, ξ): k(1)/p from equal patches; for shifted ones the cosines are independent unless they close a cycle."""
-    divisor = max([g for g in range(1, p) if p % g == 0], default=0)
-    if p - divisor >= s:
-        return series.total / p + (1 - 1 / p) * block((), s)
-    rng = np.random.default_rng(0)  # patches longer than that: by sampling, error about 1e-3
-    x = rng.standard_normal((4000, p, d0))
-    x /= np.linalg.norm(x, axis=-1, keepdims=True)
-    total = series.total / p
-    for shift in range(1, p):
-        u = np.einsum("npi,npi->np", x, np.roll(x, -shift, axis=1))[:, :s].mean(1)
-        total += float(np.polynomial.polynomial.polyval(u, series.coefficients).mean()) / p
-    return total
