@@ -11,7 +11,19 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_PACKAGES = ("data", "models", "inference", "probes", "papers", "lab", "report", "sklearn", "testing", "statistics")
+_PACKAGES = (
+    "contracts",
+    "data",
+    "models",
+    "inference",
+    "probes",
+    "papers",
+    "lab",
+    "report",
+    "sklearn",
+    "testing",
+    "statistics",
+)
 _NAMES = {
     "System": "priorscope.system",
     "Outcome": "priorscope.system",

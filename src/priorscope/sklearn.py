@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from priorscope.contracts import kernel_matrix
 from priorscope.inference import Schedule, Spectral
 from priorscope.models import fcn
 
@@ -47,7 +48,7 @@ class _KernelEstimator(BaseEstimator):
         return x.reshape(len(x), *self.input_shape)
 
     def _gram(self, x1: torch.Tensor, x2: torch.Tensor | None = None) -> torch.Tensor:
-        return getattr(self.arch_.kernel(x1, x2, kinds=(self.kind,)), self.kind)
+        return kernel_matrix(self.arch_, x1, x2, self.kind)
 
     def _solve(self, X: NDArray[np.float64], targets: NDArray[np.float64]) -> None:
         if self.kind not in ("ntk", "nngp"):

@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import cast
 
 import torch
 from torch import Tensor, nn
 
-from priorscope.inference import Fitted, Trajectory
+from priorscope.contracts import (
+    Fitted,
+    Inference,
+    KernelModel,
+    LabelledData,
+    Member,
+    Model,
+    NetworkStack,
+    Trajectory,
+    is_kernel_model,
+    is_network_family,
+    is_network_stack,
+    needs_of,
+    require,
+)
 
 __all__ = ["System", "Outcome"]
 
@@ -56,7 +70,8 @@ class System:
 
     ``model`` is an architecture, an ``nn.Module``, an ensemble, or a factory ``seed -> nn.Module``; ``width`` and
     ``members`` say how an architecture becomes networks when the inference trains them (``parametrisation`` and
-    ``initialisation`` too); kernels do not look at them.
+    ``initialisation`` too); kernels do not look at them. Any class that keeps the contract of its place
+    (:mod:`priorscope.contracts`) will do; it is checked here, once.
 
     Example:
         >>> import priorscope as ps
@@ -66,36 +81,50 @@ class System:
         (3, 20, 1)
     """
 
-    data: Any
-    model: Any
-    inference: Any
+    data: LabelledData
+    model: Model
+    inference: Inference
     width: int = 256
     members: int = 1
     parametrisation: str = "ntk"
     initialisation: str = "gaussian"
 
     def __post_init__(self) -> None:
-        if not hasattr(self.inference, "fit"):
-            raise TypeError(
-                f"inference must have a method fit(model, data, seed), such as priorscope.inference.KernelRegression(); "
-                f"got {type(self.inference).__name__}."
+        require(
+            self.data,
+            LabelledData,
+            "data with inputs, targets, train, test, input_shape, n_outputs and task",
+            "Make a dataset with priorscope.data.from_arrays(x, y).",
+        )
+        require(
+            self.inference,
+            Inference,
+            "an inference with a method fit(model, data, seed)",
+            "Take one such as priorscope.inference.KernelRegression().",
+        )
+        if needs_of(self.inference) == "kernel":
+            require(
+                self.model,
+                KernelModel,
+                f"a model with a closed-form kernel for {type(self.inference).__name__}",
+                "Use an Architecture, priorscope.models.from_module(network), or an inference that trains networks.",
             )
-        if getattr(self.inference, "needs", "network") == "kernel" and not hasattr(self.model, "kernel"):
+        elif not isinstance(self.model, nn.Module) and not callable(self.model) and not is_network_family(self.model):
             raise TypeError(
-                f"{type(self.inference).__name__} needs a model with a closed-form kernel; got {type(self.model).__name__}. "
-                "Use an Architecture, priorscope.models.from_module(network), or an inference that trains networks."
+                f"wanted an architecture, an nn.Module, an ensemble or a factory seed -> nn.Module; got "
+                f"{type(self.model).__name__}. A model of your own needs the methods network and ensemble."
             )
 
-    def network(self, seed: int = 0) -> Any:
+    def network(self, seed: int = 0) -> nn.Module | NetworkStack:
         """What the inference trains: the module itself, or the architecture's network (or ensemble) for that seed."""
         model = self.model
-        if isinstance(model, nn.Module) or (hasattr(model, "stacked") and hasattr(model, "call")):
+        if isinstance(model, nn.Module) or is_network_stack(model):
             return model
-        if not hasattr(model, "network"):
-            return model(seed)
+        if not is_network_family(model):
+            return cast(Member, model)(seed)
         shape, outputs = tuple(self.data.input_shape), self.data.n_outputs
-        options: dict[str, Any] = {}
-        if hasattr(model, "kernel"):
+        options: dict[str, str] = {}
+        if is_kernel_model(self.model):
             options = {"parametrisation": self.parametrisation, "initialisation": self.initialisation}
         if self.members > 1:
             seeds = range(seed * self.members, (seed + 1) * self.members)
@@ -104,7 +133,7 @@ class System:
 
     def run(self, seed: int = 0) -> Outcome:
         """Fit on the training set and measure on the test set."""
-        model = self.model if getattr(self.inference, "needs", "network") == "kernel" else self.network(seed)
+        model = self.model if needs_of(self.inference) == "kernel" else self.network(seed)
         if isinstance(model, nn.Module):
             check_model(model, self.data.inputs)
         fitted = self.inference.fit(model, self.data, seed=seed)
@@ -115,7 +144,7 @@ class System:
         members = predictions if predictions.ndim == 3 else predictions[None]  # (K, n, outputs)
         y = y.to(members.dtype)
         mean = members.mean(0)
-        classes = getattr(self.data, "task", "regression") == "classification"
+        classes = self.data.task == "classification"
         return Outcome(
             fitted,
             test_error=float((mean - y).square().mean()),
@@ -137,10 +166,9 @@ def check_model(model: nn.Module, inputs: Tensor) -> None:
 
     Equal outputs alone prove nothing: an antisymmetric network starts at zero everywhere and still learns.
     """
-    first = next((p for p in model.parameters()), None)
-    stacked = getattr(model, "stacked", None)
-    if first is None and stacked:
-        first = next(iter(stacked.values()))
+    first: Tensor | None = next((p for p in model.parameters()), None)
+    if first is None and is_network_stack(model):
+        first = next(iter(model.stacked.values()), None)
     if first is None or len(inputs) < 2:
         return
     x = inputs[: min(len(inputs), 4)].to(first.dtype)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor
+
+from priorscope.contracts import Samples, require
 
 __all__ = ["check_data", "check_depends"]
 
 
-def check_data(data: Any) -> tuple[Tensor, Tensor]:
+def check_data(data: Samples) -> tuple[Tensor, Tensor]:
     """Training inputs and targets of a dataset or split, or an error that says what is wrong with them.
 
     Example:
@@ -19,11 +19,13 @@ def check_data(data: Any) -> tuple[Tensor, Tensor]:
         >>> tuple(y.shape)
         (3, 1)
     """
-    inputs, targets = getattr(data, "inputs", None), getattr(data, "targets", None)
+    advice = "Make a dataset with priorscope.data.from_arrays(x, y)."
+    data = require(data, Samples, "data with torch tensors .inputs (n, ...) and .targets (n, outputs)", advice)
+    inputs, targets = data.inputs, data.targets
     if not isinstance(inputs, Tensor) or not isinstance(targets, Tensor):
         raise TypeError(
-            f"fit needs data with torch tensors .inputs (n, ...) and .targets (n, outputs); got {type(data).__name__}. "
-            "Make a dataset with priorscope.data.from_arrays(x, y)."
+            f"wanted data with torch tensors .inputs (n, ...) and .targets (n, outputs); got "
+            f"{type(inputs).__name__} and {type(targets).__name__}. {advice}"
         )
     if targets.ndim == 1:
         targets = targets[:, None]
@@ -41,13 +43,8 @@ def check_data(data: Any) -> tuple[Tensor, Tensor]:
                 f"{name} must be finite; got {bad} NaN or infinite values. Remove or impute those samples first."
             )
     if bool((targets == targets[0]).all()):
-        what = (
-            "all samples belong to one class"
-            if getattr(data, "task", None) == "classification"
-            else "they are constant"
-        )
         raise ValueError(
-            f"targets must vary over the training set; got {len(targets)} equal targets ({what}). "
+            f"targets must vary over the training set; got {len(targets)} equal targets, one class or one value. "
             "Draw a larger subset, or choose another target or label scheme."
         )
     if not targets.is_floating_point():

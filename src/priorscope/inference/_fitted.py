@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["Fitted", "Trajectory", "log_times"]
 
@@ -42,7 +45,7 @@ class Trajectory:
     outputs: Tensor | None = None
     params: Tensor | None = field(default=None, repr=False)
 
-    def table(self) -> Any:
+    def table(self) -> pd.DataFrame:
         """Tidy DataFrame with columns time, member, loss."""
         import pandas as pd
 
@@ -61,8 +64,12 @@ class Fitted(ABC):
     """A trained system: ``predict``, ``trajectory``, ``seconds``.
 
     Example:
-        >>> sorted(name for name in ("predict", "seconds", "trajectory") if hasattr(Fitted, name) or name != "predict")
-        ['predict', 'seconds', 'trajectory']
+        >>> class Constant(Fitted):
+        ...     trajectory, seconds = Trajectory(torch.zeros(1), torch.zeros(1)), 0.0
+        ...     def predict(self, inputs):
+        ...         return torch.ones(len(inputs), 1)
+        >>> Constant()(torch.zeros(2, 3)).flatten().tolist()
+        [1.0, 1.0]
     """
 
     trajectory: Trajectory

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import time as clock
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from torch import Tensor
 
+from priorscope.contracts import KernelModel, Needs, Samples
 from priorscope.inference._check import check_data, check_depends
 from priorscope.inference.kernels._kernel_regression import FittedKernel, gram
 from priorscope.inference.kernels._spectral import Schedule, Spectral
@@ -67,7 +68,7 @@ class GaussianProcess:
     noise: float = 1e-4
     kind: str = "nngp"
     strict: bool = False
-    needs: ClassVar[str] = "kernel"
+    needs: ClassVar[Needs] = "kernel"
 
     def __post_init__(self) -> None:
         if self.kind not in ("ntk", "nngp"):
@@ -75,7 +76,7 @@ class GaussianProcess:
         if self.noise < 0:
             raise ValueError(f"noise is a variance and must be >= 0; got {self.noise}.")
 
-    def fit(self, model: Any, data: Any, seed: int = 0) -> FittedProcess:
+    def fit(self, model: KernelModel, data: Samples, seed: int = 0) -> FittedProcess:
         """Decompose the training kernel; the seed plays no part."""
         started = clock.perf_counter()
         x, y = check_data(data)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time as clock
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
+from priorscope.contracts import KernelModel, Needs, Samples
 from priorscope.inference._check import check_data, check_depends
 from priorscope.inference.kernels._kernel_regression import FittedKernel, gram
 from priorscope.inference.kernels._spectral import Schedule, Spectral
@@ -77,14 +78,14 @@ class InfiniteEnsemble:
     kind: str = "ntk"
     centred: bool = False
     strict: bool = False
-    needs: ClassVar[str] = "kernel"
+    needs: ClassVar[Needs] = "kernel"
 
     def __post_init__(self) -> None:
         if self.kind not in ("ntk", "nngp"):
             raise ValueError(f"kind must be 'ntk' or 'nngp'; got {self.kind!r}.")
         Schedule(self.time, self.learning_rate, self.steps)
 
-    def fit(self, model: Any, data: Any, seed: int = 0) -> FittedEnsemble:
+    def fit(self, model: KernelModel, data: Samples, seed: int = 0) -> FittedEnsemble:
         """Decompose the training kernel once; the seed plays no part."""
         started = clock.perf_counter()
         x, y = check_data(data)

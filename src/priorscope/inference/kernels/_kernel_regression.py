@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time as clock
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
+from priorscope.contracts import KernelModel, Needs, Samples, require
 from priorscope.inference._check import check_data, check_depends
 from priorscope.inference._fitted import Fitted, Trajectory, log_times
 from priorscope.inference.kernels._spectral import Schedule, Spectral
@@ -16,13 +17,16 @@ from priorscope.inference.kernels._spectral import Schedule, Spectral
 __all__ = ["FittedKernel", "KernelRegression", "gram"]
 
 
-def gram(model: Any, x1: Tensor, x2: Tensor | None = None, kinds: tuple[str, ...] = ("ntk",)) -> dict[str, Tensor]:
+def gram(
+    model: KernelModel, x1: Tensor, x2: Tensor | None = None, kinds: tuple[str, ...] = ("ntk",)
+) -> dict[str, Tensor]:
     """Kernels of a model by name; a model is anything whose ``kernel(x1, x2)`` has fields ``nngp`` and ``ntk``."""
-    if not hasattr(model, "kernel"):
-        raise TypeError(
-            f"kernel inference needs a model with a closed-form kernel (.kernel(x1, x2)); got {type(model).__name__}. "
-            "Use an Architecture, priorscope.models.from_module(network), or train the network by GradientFlow."
-        )
+    model = require(
+        model,
+        KernelModel,
+        "a model with a closed-form kernel (.kernel(x1, x2))",
+        "Use an Architecture, priorscope.models.from_module(network), or train the network by GradientFlow.",
+    )
     k = model.kernel(x1, x2, kinds=kinds)
     return {kind: getattr(k, kind) for kind in kinds}
 
@@ -37,7 +41,7 @@ class FittedKernel(Fitted):
 
     def __init__(
         self,
-        model: Any,
+        model: KernelModel,
         inputs: Tensor,
         targets: Tensor,
         spectral: Spectral,
@@ -87,7 +91,7 @@ class KernelRegression:
     learning_rate: float | None = None
     steps: int | None = None
     strict: bool = False
-    needs: ClassVar[str] = "kernel"
+    needs: ClassVar[Needs] = "kernel"
 
     def __post_init__(self) -> None:
         if self.kind not in ("ntk", "nngp"):
@@ -96,7 +100,7 @@ class KernelRegression:
             raise ValueError(f"ridge must be >= 0; got {self.ridge}. It is added to the kernel's diagonal.")
         Schedule(self.time, self.learning_rate, self.steps)
 
-    def fit(self, model: Any, data: Any, seed: int = 0) -> FittedKernel:
+    def fit(self, model: KernelModel, data: Samples, seed: int = 0) -> FittedKernel:
         """Solve for the coefficients; the seed plays no part."""
         started = clock.perf_counter()
         x, y = check_data(data)

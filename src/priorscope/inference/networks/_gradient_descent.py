@@ -6,12 +6,13 @@ import math
 import time as clock
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from priorscope.contracts import Member, Needs, NetworkStack, Samples
 from priorscope.inference._check import check_data
 from priorscope.inference._fitted import Trajectory
 from priorscope.inference.networks._loss import Loss, as_loss
@@ -58,7 +59,7 @@ class GradientDescent:
     record: int = 30
     keep: tuple[str, ...] = ()
     dtype: torch.dtype | None = None
-    needs: ClassVar[str] = "network"
+    needs: ClassVar[Needs] = "network"
 
     def __post_init__(self) -> None:
         if self.optimiser not in OPTIMISERS:
@@ -74,7 +75,7 @@ class GradientDescent:
         """Steps of the trajectory: 0, log-spaced whole numbers, the last."""
         return [0, *sorted({int(s) for s in np.geomspace(1, self.steps, self.record).round()})]
 
-    def fit(self, model: Any, data: Any, seed: int = 0) -> FittedNetworks:
+    def fit(self, model: nn.Module | NetworkStack | Member, data: Samples, seed: int = 0) -> FittedNetworks:
         """Train from the model's weights; ``seed`` rules batches, MixUp and factories."""
         started = clock.perf_counter()
         x, y = check_data(data)

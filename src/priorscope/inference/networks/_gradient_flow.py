@@ -6,11 +6,12 @@ import math
 import time as clock
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from priorscope.contracts import Member, Needs, NetworkStack, Samples
 from priorscope.inference._check import check_data
 from priorscope.inference._fitted import log_times
 from priorscope.inference.networks._flow_integration import Integration
@@ -62,7 +63,7 @@ class GradientFlow:
     max_change: float = 0.1
     max_turn: float = 1e-4
     dtype: torch.dtype = torch.float64
-    needs: ClassVar[str] = "network"
+    needs: ClassVar[Needs] = "network"
 
     def __post_init__(self) -> None:
         if not self.time > 0:
@@ -77,7 +78,7 @@ class GradientFlow:
         """The same flow at another output scale."""
         return replace(self, alpha=alpha)
 
-    def fit(self, model: Any, data: Any, seed: int = 0) -> FittedNetworks:
+    def fit(self, model: nn.Module | NetworkStack | Member, data: Samples, seed: int = 0) -> FittedNetworks:
         """Integrate the flow from the model's weights; ``seed`` is passed to a factory."""
         started = clock.perf_counter()
         x, y = check_data(data)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import cast
 
 import torch
 from torch import Tensor, nn
+
+from priorscope.contracts import Member, NetworkStack, is_kernel_model, is_network_stack
 
 __all__ = ["Members"]
 
@@ -25,22 +27,24 @@ class Members:
         ((1, 4), (1, 5, 1))
     """
 
-    def __init__(self, model: Any, seed: int = 0, dtype: torch.dtype | None = None) -> None:
-        if not isinstance(model, nn.Module) and not _is_ensemble(model):
-            if not callable(model) or hasattr(model, "kernel"):
+    def __init__(
+        self, model: nn.Module | NetworkStack | Member, seed: int = 0, dtype: torch.dtype | None = None
+    ) -> None:
+        if not isinstance(model, nn.Module) and not is_network_stack(model):
+            if not callable(model) or is_kernel_model(model):
                 raise TypeError(
                     f"gradient training needs an nn.Module, an ensemble, or a factory seed -> nn.Module; got "
                     f"{type(model).__name__}. An architecture becomes a network by .network(input_shape, width, outputs)."
                 )
             model = model(seed)
-        self.single = not _is_ensemble(model)
-        self.model = copy.deepcopy(model)
+        self.single = not is_network_stack(model)
+        self.model = cast(nn.Module, copy.deepcopy(model))
         if dtype is not None:
             self.model.to(dtype)
         if self.single:
             tensors = {name: p.detach()[None] for name, p in self.model.named_parameters() if p.requires_grad}
         else:
-            tensors = {name: p.detach() for name, p in self.model.stacked.items()}
+            tensors = {name: p.detach() for name, p in self.stack.stacked.items()}
             if dtype is not None:
                 tensors = {name: p.to(dtype) for name, p in tensors.items()}
         if not tensors:
@@ -52,6 +56,12 @@ class Members:
 
     def __len__(self) -> int:
         return len(self.flat)
+
+    @property
+    def stack(self) -> NetworkStack:
+        """The networks as one stack; only where there are several."""
+        assert not self.single
+        return cast(NetworkStack, self.model)
 
     @property
     def dtype(self) -> torch.dtype:
@@ -70,7 +80,7 @@ class Members:
             one = {name: p[0] for name, p in params.items()}
             out = torch.func.functional_call(self.model, one, (inputs,))[None]
         else:
-            out = self.model.call(params, inputs)
+            out = self.stack.call(params, inputs)
         return out[..., None] if out.ndim == 2 else out
 
     def gradient(self, flat: Tensor, objective: Callable[[Tensor], Tensor]) -> tuple[Tensor, Tensor]:
@@ -102,14 +112,10 @@ class Members:
 
     def network(self, flat: Tensor, member: int = 0) -> nn.Module:
         """A plain module with the parameters of one member."""
-        net = copy.deepcopy(self.model if self.single else self.model.network(member))
+        net = copy.deepcopy(self.model if self.single else self.stack.network(member))
         named = {name: p[member] for name, p in self.unflatten(flat).items()}
         with torch.no_grad():
             for name, p in net.named_parameters():
                 if name in named:
                     p.copy_(named[name])
         return net
-
-
-def _is_ensemble(model: Any) -> bool:
-    return hasattr(model, "stacked") and hasattr(model, "call")

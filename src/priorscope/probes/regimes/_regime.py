@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from priorscope.contracts import LabelledData, MovableData, NetworkFamily, require
 from priorscope.inference import FittedNetworks, GradientFlow
 from priorscope.models import count_weights
 from priorscope.probes.regimes._movement import half_times, last_activations, relative_change, stacked_ntk
@@ -52,30 +53,27 @@ def regime(
         >>> found.kernel_change.shape, found.name
         ((2, 1), 'lazy')
     """
-    if not hasattr(system.model, "ensemble"):
-        raise TypeError(
-            f"regime needs an architecture, to make networks of other seeds; got {type(system.model).__name__}. "
-            "Use priorscope.models.from_module(network)."
-        )
+    advice = "Use priorscope.models.from_module(network)."
+    family = require(system.model, NetworkFamily, "an architecture, to make networks of other seeds", advice)
     if not alpha > 0:
         raise ValueError(f"alpha must be > 0; got {alpha}.")
-    data = system.data
+    data = require(system.data, MovableData, "a dataset with a method subset", "Use priorscope.data.from_arrays.")
     if quick:
         seeds = 1
         data = data if len(data.train) <= 32 else data.subset(32, seed=0)
     ladder = [alpha * f for f in ((0.03, 1.0, 30.0) if quick else (0.01, 0.1, 1.0, 10.0, 100.0))]
     scales = np.unique([*(ladder if alphas is None else alphas), alpha]).astype(float)
     flow = flow or _default_flow(data, quick)
-    rows = _train(system, data, scales, seeds, flow, n_probe)
+    rows = _train(system, family, data, scales, seeds, flow, n_probe)
     for _ in range(rounds):
         more = _between(scales, rows["kernel_change"])
-        extra = _train(system, data, more, seeds, flow, n_probe)
+        extra = _train(system, family, data, more, seeds, flow, n_probe)
         scales = np.concatenate([scales, more])
         order = scales.argsort()
         scales = scales[order]
         rows = {name: np.concatenate([rows[name], extra[name]])[order] for name in rows}
     shape, outputs = tuple(system.data.input_shape), system.data.n_outputs
-    n_weights = _count(system, shape, outputs, system.width)
+    n_weights = _count(system, family, shape, outputs, system.width)
     measured = jamming is not None
     n_star = (
         float(getattr(jamming, "n_star", jamming)) if measured else len(system.data.train) * outputs / RANDOM_LABELS
@@ -86,14 +84,14 @@ def regime(
         alpha=float(alpha),
         n_weights=n_weights,
         n_star=n_star,
-        star_width=_width_of(system, shape, outputs, n_star),
+        star_width=_width_of(system, family, shape, outputs, n_star),
         star_measured=measured,
         n_trained=len(data.train),
         **rows,
     )
 
 
-def _default_flow(data: Any, quick: bool) -> GradientFlow:
+def _default_flow(data: LabelledData, quick: bool) -> GradientFlow:
     turn, steps = (2e-2, 250) if quick else (1e-3, 3000)
     if data.task == "regression":
         size = float(data.train.targets.double().square().sum(1).mean()) / 2
@@ -102,10 +100,16 @@ def _default_flow(data: Any, quick: bool) -> GradientFlow:
 
 
 def _train(
-    system: System, data: Any, scales: np.ndarray, seeds: int, flow: GradientFlow, n_probe: int
+    system: System,
+    family: NetworkFamily,
+    data: MovableData,
+    scales: np.ndarray,
+    seeds: int,
+    flow: GradientFlow,
+    n_probe: int,
 ) -> dict[str, np.ndarray]:
     """Every measurement (scales, seeds) of one vectorised training."""
-    ensemble = system.model.ensemble(
+    ensemble = family.ensemble(
         tuple(data.input_shape),
         width=system.width,
         outputs=data.n_outputs,
@@ -127,7 +131,7 @@ def _train(
     return {name: v.detach().reshape(len(scales), seeds).double().numpy() for name, v in found.items()}
 
 
-def _error(fitted: FittedNetworks, data: Any) -> Tensor:
+def _error(fitted: FittedNetworks, data: LabelledData) -> Tensor:
     """Part of test samples put in the wrong class, or the mean squared error, of each member."""
     if not len(data.test):
         return torch.full((len(fitted),), torch.nan, dtype=torch.float64)
@@ -151,20 +155,20 @@ def _between(scales: np.ndarray, change: np.ndarray) -> np.ndarray:
     return np.geomspace(scales[-1], scales[-1] * 100, 4)[1:]
 
 
-def _count(system: System, shape: tuple[int, ...], outputs: int, width: int) -> int:
-    network = system.model.network(shape, width=width, outputs=outputs, seed=0, parametrisation=system.parametrisation)
+def _count(system: System, family: NetworkFamily, shape: tuple[int, ...], outputs: int, width: int) -> int:
+    network = family.network(shape, width=width, outputs=outputs, seed=0, parametrisation=system.parametrisation)
     return count_weights(network)
 
 
-def _width_of(system: System, shape: tuple[int, ...], outputs: int, n_weights: float) -> float:
+def _width_of(system: System, family: NetworkFamily, shape: tuple[int, ...], outputs: int, n_weights: float) -> float:
     """The width at which the architecture has that many weights, between two whole ones."""
     low, high = 1, 2
-    if _count(system, shape, outputs, low) >= n_weights:
+    if _count(system, family, shape, outputs, low) >= n_weights:
         return float(low)
-    while _count(system, shape, outputs, high) < n_weights:
+    while _count(system, family, shape, outputs, high) < n_weights:
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if _count(system, shape, outputs, middle) >= n_weights else (middle, high)
-    a, b = (_count(system, shape, outputs, w) for w in (low, high))
+        low, high = (low, middle) if _count(system, family, shape, outputs, middle) >= n_weights else (middle, high)
+    a, b = (_count(system, family, shape, outputs, w) for w in (low, high))
     return float(low + (n_weights - a) / (b - a))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
+
+from priorscope.contracts import KernelModel, is_kernel_model, kernel_matrix
 
 if TYPE_CHECKING:
     import altair as alt
@@ -81,7 +83,15 @@ class Nystrom:
         return bars + base.mark_point(filled=True).encode(alt.Y("eigenvalue:Q", scale=scale), colour)
 
 
-def nystrom(kernel: Any, sample: Tensor, k: int, *, splits: int = 3, kind: str = "ntk", seed: int = 0) -> Nystrom:
+def nystrom(
+    kernel: KernelModel | KernelFunction,
+    sample: Tensor,
+    k: int,
+    *,
+    splits: int = 3,
+    kind: str = "ntk",
+    seed: int = 0,
+) -> Nystrom:
     r"""The k leading eigenpairs of a kernel under the law of ``sample``, with errors.
 
     The sample is cut in halves A, B ``splits`` times. Half the difference of the halves' eigenvalues estimates the
@@ -139,9 +149,9 @@ def nystrom(kernel: Any, sample: Tensor, k: int, *, splits: int = 3, kind: str =
     return Nystrom(values, errors, np.sqrt(far), clusters, sample, vectors, function)
 
 
-def _as_function(kernel: Any, kind: str) -> KernelFunction:
-    if hasattr(kernel, "kernel"):
-        return lambda a, b: getattr(kernel.kernel(a, b, kinds=(kind,)), kind)
+def _as_function(kernel: KernelModel | KernelFunction, kind: str) -> KernelFunction:
+    if is_kernel_model(kernel):
+        return lambda a, b: kernel_matrix(kernel, a, b, kind)
     if not callable(kernel):
         raise ValueError(f"a kernel here is a function of two batches or an Architecture; got {type(kernel).__name__}.")
     return kernel

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from priorscope.contracts import KernelModel, is_triple, kernel_matrix, require
 from priorscope.statistics import Interval, PowerLaw, fit_power_law, seed_interval
 
 if TYPE_CHECKING:
@@ -110,9 +111,10 @@ def spectrum(
         >>> round(spectrum(gram).tail.exponent, 3)
         -2.0
     """
-    if hasattr(kernel, "data") and hasattr(kernel, "model"):
+    if is_triple(kernel):
         targets = kernel.data.targets if targets is None else targets
-        kernel = kernel.model.kernel(kernel.data.inputs, kinds=("ntk",)).ntk
+        model = require(kernel.model, KernelModel, "a system whose model has a kernel", "Pass a Gram matrix instead.")
+        kernel = kernel_matrix(model, kernel.data.inputs)
     grams = _array(kernel)
     grams = grams[None] if grams.ndim == 2 else grams
     n = grams.shape[-1]

@@ -9,6 +9,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from priorscope.contracts import name_of
 from priorscope.data import Dataset
 from priorscope.probes.geometry import AverageGeometry, average_geometry
 
@@ -247,6 +248,6 @@ def _single_signal(projected: Tensor, y: Tensor) -> Tensor:
     return explained / (target**2).sum()
 
 
-def _name(model: Any) -> str:
-    name = getattr(model, "name", None) or getattr(model, "__name__", None) or type(model).__name__
-    return "the model" if name == "<lambda>" else str(name)
+def _name(model: object) -> str:
+    name = name_of(model)
+    return "the model" if name == "function" else name

@@ -10,6 +10,15 @@ import pandas as pd
 import torch
 from torch import Tensor, nn
 
+from priorscope.contracts import (
+    KernelModel,
+    MovableData,
+    is_kernel_model,
+    is_network_family,
+    is_network_stack,
+    needs_of,
+    require,
+)
 from priorscope.data.groups import Element, Group, Rotation
 from priorscope.probes.symmetries._coupling import couple
 from priorscope.probes.symmetries._elements import moving_elements
@@ -111,11 +120,11 @@ def symmetry(
             f"the group acts on inputs of shape {group.input_shape}, the data have {tuple(system.data.input_shape)}. "
             "Make the group for data.input_shape."
         )
-    is_kernel = getattr(system.inference, "needs", "network") == "kernel"
+    is_kernel = needs_of(system.inference) == "kernel"
     if test not in ("auto", "exact", *TESTS):
         raise ValueError(f"test must be 'auto', 'exact' or one of {', '.join(TESTS)}; got {test!r}.")
-    if test == "kernel" and not hasattr(system.model, "kernel"):
-        raise ValueError(f"the kernel test needs a model with a kernel; got {type(system.model).__name__}.")
+    if test == "kernel":
+        require(system.model, KernelModel, "a model with a kernel for the kernel test", "Leave test='auto'.")
     if test == "coupling" and is_kernel:
         raise ValueError("coupling is a test of networks; this system is a kernel. Use test='kernel'.")
     elements = moving_elements(group, n_elements, seed)
@@ -131,14 +140,19 @@ def symmetry(
 def _kernel(system: System, group: Group, elements: Sequence[Element], n: int, tolerance: float) -> Symmetry:
     x = system.data.inputs[:n].double()
     kinds = ("nngp", "ntk")
-    plain = system.model.kernel(x, kinds=kinds)
+    model = require(system.model, KernelModel, "a model with a kernel", "Test networks by coupling.")
+    plain = model.kernel(x, kinds=kinds)
     change = 0.0
     for g in elements:
-        moved = system.model.kernel(g(x), kinds=kinds)
-        for kind in kinds:
-            a, b = getattr(plain, kind), getattr(moved, kind)
+        moved = model.kernel(g(x), kinds=kinds)
+        for a, b in ((plain.nngp, moved.nngp), (plain.ntk, moved.ntk)):
             change = max(change, float((a - b).norm() / (a - a.mean()).norm()))
     return Symmetry(group.name, "kernel", change <= tolerance, change, n_elements=len(elements))
+
+
+def _movable(system: System) -> MovableData:
+    wanted = "data that can be moved, with methods transformed and subset"
+    return require(system.data, MovableData, wanted, "Make a dataset with priorscope.data.from_arrays(x, y).")
 
 
 def _test_inputs(system: System) -> Tensor:
@@ -149,10 +163,10 @@ def _test_inputs(system: System) -> Tensor:
 def _coupled(system: System, group: Group, elements: Sequence[Element], tolerance: float, seed: int) -> Symmetry:
     """Both runs in float64, with the same seed for batches and MixUp."""
     network = replace(system, members=1).network(seed)
-    if not isinstance(network, nn.Module) or hasattr(network, "stacked"):
+    if not isinstance(network, nn.Module) or is_network_stack(network):
         return Symmetry(group.name, "coupling", False, float("inf"), note="the model is not a single network")
     network = network.double()
-    data = system.data.transformed(lambda x: x.double())
+    data = _movable(system).transformed(lambda x: x.double())
     x_test = _test_inputs(replace(system, data=data))
     plain = system.inference.fit(network, data, seed=seed).predict(x_test)
     spread = plain.square().mean().sqrt().clamp_min(1e-300)
@@ -176,9 +190,9 @@ def _coupled(system: System, group: Group, elements: Sequence[Element], toleranc
 
 
 def _black_box(system: System, group: Group, g: Element, n_seeds: int, level: float, seed: int) -> Symmetry:
-    data = system.data
+    data = _movable(system)
     x_test = _test_inputs(system)
-    if getattr(system.inference, "needs", "network") == "kernel":
+    if needs_of(system.inference) == "kernel":
         plain = system.run(seed).predict(x_test)
         moved = replace(system, data=data.transformed(g)).run(seed).predict(g(x_test))
         change = float((moved - plain).norm() / plain.norm())
@@ -202,7 +216,7 @@ def _predictions(system: System, x: Tensor, n_seeds: int, block: int) -> Tensor:
 
     Other models (BatchNorm cannot be stacked) train one after another.
     """
-    if hasattr(system.model, "ensemble") and hasattr(system.model, "kernel"):
+    if is_network_family(system.model) and is_kernel_model(system.model):
         return replace(system, members=n_seeds).run(block).predict(x)
     if isinstance(system.model, nn.Module):
         raise ValueError(

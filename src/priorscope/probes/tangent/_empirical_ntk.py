@@ -9,6 +9,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from priorscope.contracts import is_network_stack
 from priorscope.probes.tangent._capture import as_rows
 from priorscope.probes.tangent._forms import Form, Outputs, inner_products
 from priorscope.probes.tangent._jacobian import jacobian, trainable
@@ -75,8 +76,8 @@ def empirical_ntk(
 
 def _members(network: nn.Module) -> list[nn.Module] | None:
     """The networks of an ensemble (a module with ``stacked`` parameters and ``network(i)``), or None."""
-    if hasattr(network, "stacked") and hasattr(network, "network"):
-        return [network.network(i) for i in range(len(network))]  # type: ignore[arg-type, operator]
+    if is_network_stack(network):
+        return [network.network(i) for i in range(len(network))]
     return None
 
 

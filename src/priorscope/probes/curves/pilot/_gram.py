@@ -9,6 +9,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from priorscope.contracts import is_kernel_model, name_of
+
 __all__ = ["Pilot", "draw_pilot", "gram_of", "pilot_targets"]
 
 Array = NDArray[np.float64]
@@ -91,14 +93,14 @@ def gram_of(model: Any, data: Any, pilot: Pilot, *, kind: str = "ntk", **options
         return _check(whole[np.ix_(pilot.index, pilot.index)], n, "the matrix")
     if kind not in ("ntk", "nngp"):
         raise ValueError(f"kind must be 'ntk' or 'nngp'; got {kind!r}.")
-    if hasattr(model, "kernel"):
-        kernel = getattr(model.kernel(pilot.inputs, kinds=(kind,), **options), kind)
-        return _check(kernel.double().numpy(), n, f"the kernel of {getattr(model, 'name', type(model).__name__)}")
+    if is_kernel_model(model):
+        pair = model.kernel(pilot.inputs, kinds=(kind,), **options)
+        kernel = pair.ntk if kind == "ntk" else pair.nngp
+        return _check(kernel.double().numpy(), n, f"the kernel of {name_of(model)}")
     if isinstance(model, torch.nn.Module):
         from priorscope.probes import empirical_ntk
 
-        kernel = empirical_ntk(model, pilot.inputs)
-        matrix = np.asarray(getattr(kernel, "ntk", kernel), dtype=float)
+        matrix = np.asarray(empirical_ntk(model, pilot.inputs), dtype=float)
         return _check(matrix, n, "the empirical tangent kernel")
     if callable(model):
         return _check(np.asarray(model(pilot.inputs, pilot.inputs), dtype=float), n, "the kernel function")

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from priorscope.contracts import is_kernel_model, is_network_stack, kernel_matrix
 from priorscope.probes.spectra.bias._flow import Flow
 from priorscope.probes.spectra.bias._result import Array, SpectralBias
 from priorscope.probes.tangent import empirical_ntk
@@ -59,10 +60,12 @@ def spectral_bias(
         True
     """
     x, y, points, target = _data(system)
-    network: nn.Module = system.network(seed).double()
+    network = system.network(seed)
+    if not isinstance(network, nn.Module) or is_network_stack(network):
+        raise ValueError("spectral_bias follows one network; make the system with members=1.")
+    network = network.double()
     start = empirical_ntk(network, points).numpy()
-    closed = hasattr(system.model, "kernel")
-    gram = system.model.kernel(points, kinds=("ntk",)).ntk.numpy() if closed else start
+    gram = kernel_matrix(system.model, points).numpy() if is_kernel_model(system.model) else start
     n_points = len(points)
     lam, u = np.linalg.eigh((gram + gram.T) / (2 * n_points))
     lam, phi = np.clip(lam[::-1], 0, None), u[:, ::-1] * np.sqrt(n_points)  # orthonormal under the points' measure

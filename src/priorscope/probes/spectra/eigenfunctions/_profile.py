@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import sqrt
-from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from priorscope.contracts import KernelModel, is_kernel_model, kernel_matrix
+
 Array = NDArray[np.float64]
 Profile = Callable[[Array], Array]
 
 
-def as_profile(kernel: Any, dim: int, radius: float, kind: str) -> Profile:
+def as_profile(kernel: KernelModel | Profile, dim: int, radius: float, kind: str) -> Profile:
     """``kernel`` itself if it is a function of the cosine, or the profile of an architecture at inputs of that radius."""
-    if not hasattr(kernel, "kernel"):
+    if not is_kernel_model(kernel):
         if not callable(kernel):
             raise ValueError(
                 f"a kernel here is a function of the cosine or an Architecture; got {type(kernel).__name__}."
@@ -30,7 +31,7 @@ def as_profile(kernel: Any, dim: int, radius: float, kind: str) -> Profile:
         points[:, 1] = radius * torch.as_tensor(np.sqrt(1 - flat**2))
         first = torch.zeros(1, dim, dtype=torch.float64)
         first[0, 0] = radius
-        return getattr(kernel.kernel(first, points, kinds=(kind,)), kind)[0].numpy().reshape(np.shape(t))
+        return kernel_matrix(kernel, first, points, kind)[0].numpy().reshape(np.shape(t))
 
     return profile
 

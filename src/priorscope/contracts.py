@@ -1,0 +1,460 @@
+"""The protocols on which the rooms meet: what data, models, inference and results must offer, and the checks at the door.
+
+A class of the user's needs no base class of ours: it has the methods of a protocol or it does not. Whoever takes such an
+object asks here once (:func:`require`, or one of the ``is_…`` questions); behind the door the types say the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeGuard, TypeVar, cast
+
+from torch import Tensor, nn
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
+
+__all__ = [
+    "CountedSamples",
+    "Fitted",
+    "Inference",
+    "KernelModel",
+    "KernelPair",
+    "LabelledData",
+    "Member",
+    "Model",
+    "MovableData",
+    "Needs",
+    "NetworkFamily",
+    "NetworkStack",
+    "Result",
+    "Samples",
+    "Shape",
+    "Trajectory",
+    "Triple",
+    "is_kernel_model",
+    "is_network_family",
+    "is_network_stack",
+    "is_triple",
+    "kernel_matrix",
+    "missing",
+    "name_of",
+    "needs_of",
+    "require",
+]
+
+Shape: TypeAlias = tuple[int, ...]
+Needs: TypeAlias = Literal["kernel", "network"]
+Member: TypeAlias = Callable[[int], nn.Module]  # a factory: seed -> network
+
+
+class Samples(Protocol):
+    """Samples with answers: ``inputs`` (n, ...) and ``targets`` (n, outputs), torch tensors.
+
+    Example:
+        >>> import priorscope as ps
+        >>> missing(ps.data.digits(), Samples)
+        ()
+    """
+
+    @property
+    def inputs(self) -> Tensor:
+        """Inputs (n, *input_shape)."""
+        ...
+
+    @property
+    def targets(self) -> Tensor:
+        """Targets (n, outputs)."""
+        ...
+
+
+class CountedSamples(Samples, Protocol):
+    """Samples that can be counted.
+
+    Example:
+        >>> import priorscope as ps
+        >>> missing(ps.data.digits().train, CountedSamples)
+        ()
+    """
+
+    def __len__(self) -> int: ...
+
+
+class LabelledData(Samples, Protocol):
+    """The data of a learning system: training samples, test samples, the shape of both, and what the targets are.
+
+    Example:
+        >>> import priorscope as ps
+        >>> missing(ps.data.digits(), LabelledData)
+        ()
+    """
+
+    @property
+    def train(self) -> CountedSamples:
+        """The training samples, whose tensors ``inputs`` and ``targets`` also are."""
+        ...
+
+    @property
+    def test(self) -> CountedSamples:
+        """The test samples; may be empty."""
+        ...
+
+    @property
+    def input_shape(self) -> Shape:
+        """Shape of one input."""
+        ...
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of columns of the targets."""
+        ...
+
+    @property
+    def task(self) -> str:
+        """Either "classification" or "regression"."""
+        ...
+
+
+class MovableData(LabelledData, Protocol):
+    """Data that can be moved by a function of the inputs and cut down to a part: what probes of systems ask for.
+
+    Example:
+        >>> import priorscope as ps
+        >>> missing(ps.data.digits(), MovableData)
+        ()
+    """
+
+    def transformed(self, g: Callable[[Tensor], Tensor]) -> MovableData:
+        """The data with ``g`` applied to the inputs of both splits."""
+        ...
+
+    def subset(self, n: int, seed: int = 0) -> MovableData:
+        """``n`` random training samples."""
+        ...
+
+
+class KernelPair(Protocol):
+    """The two infinite-width kernels between two batches, matrices (n1, n2); None where one was not asked for.
+
+    Example:
+        >>> import torch, priorscope as ps
+        >>> missing(ps.models.fcn(1).kernel(torch.eye(2)), KernelPair)
+        ()
+    """
+
+    @property
+    def nngp(self) -> Any:
+        """Covariance of the outputs at initialisation: a tensor, or a matrix on disk."""
+        ...
+
+    @property
+    def ntk(self) -> Any:
+        """Tangent kernel: a tensor, or a matrix on disk."""
+        ...
+
+
+class KernelModel(Protocol):
+    """A model with a kernel that can be computed.
+
+    Example:
+        >>> import priorscope as ps
+        >>> is_kernel_model(ps.models.fcn(1)), is_kernel_model(ps.models.lenet())
+        (True, False)
+    """
+
+    def kernel(self, x1: Tensor, x2: Tensor | None = None, *, kinds: tuple[str, ...] = ("nngp", "ntk")) -> KernelPair:
+        """Kernels between two batches; of ``x1`` with itself where ``x2`` is None."""
+        ...
+
+
+class NetworkStack(Protocol):
+    """K networks of one shape that run in one call; an ``nn.Module`` too, with all their parameters.
+
+    Example:
+        >>> import priorscope as ps
+        >>> is_network_stack(ps.models.fcn(1).ensemble((3,), width=4, seeds=range(2)))
+        True
+    """
+
+    def __len__(self) -> int: ...
+
+    @property
+    def stacked(self) -> Mapping[str, Tensor]:
+        """Parameters by name, each (K, ...)."""
+        ...
+
+    def call(self, stacked: Mapping[str, Tensor], x: Tensor) -> Tensor:
+        """Outputs (K, n, outputs) at the parameters ``stacked``."""
+        ...
+
+    def network(self, i: int) -> nn.Module:
+        """Network ``i`` by itself."""
+        ...
+
+
+class NetworkFamily(Protocol):
+    """A model that becomes networks of any width: one per seed, or several in one stack.
+
+    Example:
+        >>> import priorscope as ps
+        >>> is_network_family(ps.models.fcn(1)), is_network_family(ps.models.lenet())
+        (True, True)
+    """
+
+    def network(
+        self,
+        input_shape: Shape,
+        *,
+        width: int = ...,
+        outputs: int = ...,
+        seed: int = ...,
+        parametrisation: str = ...,
+        initialisation: str = ...,
+    ) -> nn.Module:
+        """The network of this seed."""
+        ...
+
+    def ensemble(
+        self,
+        input_shape: Shape,
+        *,
+        width: int = ...,
+        outputs: int = ...,
+        seeds: Iterable[int] = ...,
+        parametrisation: str = ...,
+        initialisation: str = ...,
+    ) -> NetworkStack:
+        """The networks of these seeds in one stack."""
+        ...
+
+
+class Trajectory(Protocol):
+    """Training seen at some times.
+
+    Example:
+        >>> import priorscope as ps
+        >>> missing(ps.inference.Trajectory(torch.zeros(1), torch.zeros(1)), Trajectory)
+        ()
+    """
+
+    @property
+    def times(self) -> Tensor:
+        """Times (T,)."""
+        ...
+
+    @property
+    def loss(self) -> Tensor:
+        """Training loss (T,) or (T, K)."""
+        ...
+
+
+class Fitted(Protocol):
+    """What ``fit`` gives back: it predicts, and says what the fit took.
+
+    Example:
+        >>> import priorscope as ps
+        >>> data = ps.data.digits(classes="parity").subset(20)
+        >>> missing(ps.inference.KernelRegression().fit(ps.models.fcn(1), data), Fitted)
+        ()
+    """
+
+    @property
+    def trajectory(self) -> Trajectory:
+        """Training loss along the way."""
+        ...
+
+    @property
+    def seconds(self) -> float:
+        """How long the fit took."""
+        ...
+
+    def predict(self, inputs: Tensor) -> Tensor:
+        """Predictions (n, outputs); (K, n, outputs) of several networks."""
+        ...
+
+
+class Inference(Protocol):
+    """How one function of the model is chosen given the data.
+
+    ``needs`` says what ``fit`` takes as its model: "kernel" (a :class:`KernelModel`) or "network" (an ``nn.Module``, a stack or a
+    factory). A class that does not say is given networks.
+
+    Example:
+        >>> import priorscope as ps
+        >>> needs_of(ps.inference.KernelRegression()), needs_of(ps.inference.GradientFlow())
+        ('kernel', 'network')
+    """
+
+    def fit(self, model: Any, data: Any, seed: int = 0) -> Fitted:
+        """Fit the model to the samples."""
+        ...
+
+
+class Result(Protocol):
+    """What a probe gives: a tidy table and a chart.
+
+    Example:
+        >>> import numpy as np, priorscope as ps
+        >>> missing(ps.probes.spectrum(np.eye(3)), Result)
+        ()
+    """
+
+    def table(self) -> pd.DataFrame:
+        """One row per thing measured."""
+        ...
+
+    def chart(self) -> alt.TopLevelMixin:
+        """The picture of the result."""
+        ...
+
+
+Model: TypeAlias = "KernelModel | NetworkFamily | NetworkStack | nn.Module | Member"
+
+
+class Triple(Protocol):
+    """A learning system as others see it: data, model, inference.
+
+    Example:
+        >>> import priorscope as ps
+        >>> data = ps.data.digits(classes="parity").subset(20)
+        >>> is_triple(ps.System(data, ps.models.fcn(1), ps.inference.KernelRegression()))
+        True
+    """
+
+    @property
+    def data(self) -> LabelledData:
+        """D."""
+        ...
+
+    @property
+    def model(self) -> Model:
+        """M."""
+        ...
+
+    @property
+    def inference(self) -> Inference:
+        """I."""
+        ...
+
+
+Contract = TypeVar("Contract")
+
+
+def _members(protocol: type) -> tuple[str, ...]:
+    """Names a protocol asks for, in the order in which they are written."""
+    names: dict[str, None] = {}
+    for base in reversed(protocol.__mro__):
+        if getattr(base, "_is_protocol", False) and base is not Protocol:
+            names.update(dict.fromkeys(n for n in vars(base).get("__annotations__", {}) if not n.startswith("_")))
+            names.update(dict.fromkeys(n for n in vars(base) if not n.startswith("_") or n == "__len__"))
+    return tuple(names)
+
+
+def missing(thing: object, protocol: type) -> tuple[str, ...]:
+    """Names of the protocol that the object does not have.
+
+    Example:
+        >>> missing(3, KernelModel)
+        ('kernel',)
+    """
+    return tuple(name for name in _members(protocol) if not hasattr(thing, name))
+
+
+def require(thing: object, protocol: type[Contract], wanted: str, advice: str) -> Contract:
+    """The object as what it must be, or an error that names what it lacks.
+
+    Example:
+        >>> require(3, KernelModel, "a model with a kernel", "Use an Architecture.")
+        Traceback (most recent call last):
+        ...
+        TypeError: wanted a model with a kernel; got int, which has no kernel. Use an Architecture.
+    """
+    lacks = missing(thing, protocol)
+    if lacks:
+        raise TypeError(f"wanted {wanted}; got {type(thing).__name__}, which has no {', '.join(lacks)}. {advice}")
+    return cast(Contract, thing)
+
+
+def is_kernel_model(model: object) -> TypeGuard[KernelModel]:
+    """Whether the model has a kernel that can be computed.
+
+    Example:
+        >>> is_kernel_model(nn.Linear(2, 1))
+        False
+    """
+    return callable(getattr(model, "kernel", None))
+
+
+def is_network_stack(model: object) -> TypeGuard[NetworkStack]:
+    """Whether the model is several networks that run in one call.
+
+    Example:
+        >>> is_network_stack(nn.Linear(2, 1))
+        False
+    """
+    return not missing(model, NetworkStack)
+
+
+def is_network_family(model: object) -> TypeGuard[NetworkFamily]:
+    """Whether the model becomes networks of any width.
+
+    Example:
+        >>> is_network_family(nn.Linear(2, 1))
+        False
+    """
+    return not isinstance(model, nn.Module) and not missing(model, NetworkFamily)
+
+
+def is_triple(system: object) -> TypeGuard[Triple]:
+    """Whether this is a whole learning system.
+
+    Example:
+        >>> is_triple(nn.Linear(2, 1))
+        False
+    """
+    return not missing(system, Triple)
+
+
+def needs_of(inference: Inference) -> Needs:
+    """What an inference fits: "kernel" models or "network"s; networks where it does not say.
+
+    Example:
+        >>> import priorscope as ps
+        >>> needs_of(ps.inference.GaussianProcess())
+        'kernel'
+    """
+    needs = getattr(inference, "needs", "network")
+    if needs not in ("kernel", "network"):
+        raise TypeError(f"{type(inference).__name__}.needs must be 'kernel' or 'network'; got {needs!r}.")
+    return cast(Needs, needs)
+
+
+def kernel_matrix(model: KernelModel, x1: Tensor, x2: Tensor | None = None, kind: str = "ntk") -> Tensor:
+    """One kernel of a model between two batches as a tensor.
+
+    Example:
+        >>> import priorscope as ps
+        >>> kernel_matrix(ps.models.fcn(1), torch.eye(3)).shape
+        torch.Size([3, 3])
+    """
+    pair = model.kernel(x1, x2, kinds=(kind,))
+    if kind not in ("nngp", "ntk"):
+        raise ValueError(f"kind must be 'ntk' or 'nngp'; got {kind!r}.")
+    matrix = pair.ntk if kind == "ntk" else pair.nngp
+    return cast(Tensor, matrix)
+
+
+def name_of(thing: object) -> str:
+    """What to call a model in words: its ``name``, a function's own name, else the name of its class.
+
+    Example:
+        >>> import priorscope as ps
+        >>> name_of(ps.models.fcn(2)), name_of(nn.Linear(2, 1))
+        ('fcn', 'Linear')
+    """
+    for attribute in ("name", "__name__"):
+        found = getattr(thing, attribute, None)
+        if isinstance(found, str) and found and found != "<lambda>":
+            return found
+    return type(thing).__name__
