@@ -80,8 +80,12 @@ def test_messages(digits):
     with pytest.raises(ValueError, match="the model ignores its input"):
         ps.System(digits, Net(blind=True), ps.inference.GradientDescent(steps=2)).run()
     with pytest.raises(
-        TypeError, match=r"KernelRegression needs a model with a closed-form kernel; got Net.*from_module"
+        TypeError, match=r"closed-form kernel for KernelRegression; got Net, which has no kernel.*from_module"
     ):
         ps.System(digits, Net(), ps.inference.KernelRegression())
-    with pytest.raises(TypeError, match="inference must have a method fit"):
+    with pytest.raises(TypeError, match="wanted an inference with a method fit.*got str, which has no fit"):
         ps.System(digits, Net(), "kernel")
+    with pytest.raises(TypeError, match="got Tensor, which has no inputs, targets, train, test"):
+        ps.System(digits.inputs, Net(), ps.inference.GradientDescent())
+    with pytest.raises(TypeError, match="got int.*needs the methods network and ensemble"):
+        ps.System(digits, 3, ps.inference.GradientDescent())

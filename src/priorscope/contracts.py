@@ -26,6 +26,7 @@ __all__ = [
     "Model",
     "MovableData",
     "Needs",
+    "NetworkEnsemble",
     "NetworkFamily",
     "NetworkStack",
     "Result",
@@ -169,15 +170,13 @@ class KernelModel(Protocol):
 
 
 class NetworkStack(Protocol):
-    """K networks of one shape that run in one call; an ``nn.Module`` too, with all their parameters.
+    """K functions of one shape that run in one call: what gradient methods train together.
 
     Example:
         >>> import priorscope as ps
         >>> is_network_stack(ps.models.fcn(1).ensemble((3,), width=4, seeds=range(2)))
         True
     """
-
-    def __len__(self) -> int: ...
 
     @property
     def stacked(self) -> Mapping[str, Tensor]:
@@ -187,6 +186,18 @@ class NetworkStack(Protocol):
     def call(self, stacked: Mapping[str, Tensor], x: Tensor) -> Tensor:
         """Outputs (K, n, outputs) at the parameters ``stacked``."""
         ...
+
+
+class NetworkEnsemble(NetworkStack, Protocol):
+    """A stack whose networks can be taken out one by one.
+
+    Example:
+        >>> import priorscope as ps
+        >>> missing(ps.models.fcn(1).ensemble((3,), width=4, seeds=range(2)), NetworkEnsemble)
+        ()
+    """
+
+    def __len__(self) -> int: ...
 
     def network(self, i: int) -> nn.Module:
         """Network ``i`` by itself."""
@@ -224,7 +235,7 @@ class NetworkFamily(Protocol):
         seeds: Iterable[int] = ...,
         parametrisation: str = ...,
         initialisation: str = ...,
-    ) -> NetworkStack:
+    ) -> NetworkEnsemble:
         """The networks of these seeds in one stack."""
         ...
 
@@ -233,7 +244,7 @@ class Trajectory(Protocol):
     """Training seen at some times.
 
     Example:
-        >>> import priorscope as ps
+        >>> import torch, priorscope as ps
         >>> missing(ps.inference.Trajectory(torch.zeros(1), torch.zeros(1)), Trajectory)
         ()
     """
@@ -434,7 +445,7 @@ def kernel_matrix(model: KernelModel, x1: Tensor, x2: Tensor | None = None, kind
     """One kernel of a model between two batches as a tensor.
 
     Example:
-        >>> import priorscope as ps
+        >>> import torch, priorscope as ps
         >>> kernel_matrix(ps.models.fcn(1), torch.eye(3)).shape
         torch.Size([3, 3])
     """

@@ -189,5 +189,5 @@ def test_crossover_by_hand():
 
 
 def test_messages(system):
-    with pytest.raises(TypeError, match="regime needs an architecture"):
+    with pytest.raises(TypeError, match="wanted an architecture.*which has no network, ensemble"):
         regime(ps.System(system.data, torch.nn.Linear(64, 1), GradientFlow()))

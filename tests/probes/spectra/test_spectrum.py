@@ -41,11 +41,10 @@ def test_the_interval_over_draws_covers_the_exponent_and_not_another():
 
 
 def test_a_system_is_its_tangent_kernel_and_targets():
-    from types import SimpleNamespace as Namespace
-
     x = torch.randn(20, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     arch = ps.models.fcn(depth=1)
-    system = Namespace(data=Namespace(inputs=x, targets=x[:, :1]), model=arch)
+    system = ps.System(ps.data.from_arrays(x, x[:, 0]), arch, ps.inference.KernelRegression())
+    x = system.data.inputs.double()
     direct = spectrum(arch.kernel(x).ntk, x[:, 0])
     np.testing.assert_allclose(spectrum(system).eigenvalues, direct.eigenvalues, rtol=1e-6)
     assert spectrum(system).alignment == pytest.approx(direct.alignment)

@@ -211,7 +211,7 @@ def test_errors_of_networks() -> None:
     fixed = ps.System(DATA, _Patches(0), ps.inference.GradientDescent(steps=2))
     with pytest.raises(ValueError, match="fixed weights"):
         ps.probes.symmetry(fixed, GROUPS["shared"], test="black box")
-    with pytest.raises(ValueError, match="model with a kernel"):
+    with pytest.raises(TypeError, match="wanted a model with a kernel"):
         ps.probes.symmetry(fixed, GROUPS["shared"], test="kernel")
     wild = ps.System(DATA, _Patches, ps.inference.GradientDescent(learning_rate=100.0, steps=60))
     with pytest.raises(ValueError, match="diverged"):

@@ -10,7 +10,7 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
-from priorscope.contracts import Member, NetworkStack, is_kernel_model, is_network_stack
+from priorscope.contracts import Member, NetworkEnsemble, NetworkStack, is_kernel_model, is_network_stack
 
 __all__ = ["Members"]
 
@@ -112,7 +112,7 @@ class Members:
 
     def network(self, flat: Tensor, member: int = 0) -> nn.Module:
         """A plain module with the parameters of one member."""
-        net = copy.deepcopy(self.model if self.single else self.stack.network(member))
+        net = copy.deepcopy(self.model if self.single else cast(NetworkEnsemble, self.model).network(member))
         named = {name: p[member] for name, p in self.unflatten(flat).items()}
         with torch.no_grad():
             for name, p in net.named_parameters():

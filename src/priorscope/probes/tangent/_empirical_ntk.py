@@ -9,7 +9,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from priorscope.contracts import is_network_stack
+from priorscope.contracts import NetworkEnsemble, is_network_stack, require
 from priorscope.probes.tangent._capture import as_rows
 from priorscope.probes.tangent._forms import Form, Outputs, inner_products
 from priorscope.probes.tangent._jacobian import jacobian, trainable
@@ -77,7 +77,9 @@ def empirical_ntk(
 def _members(network: nn.Module) -> list[nn.Module] | None:
     """The networks of an ensemble (a module with ``stacked`` parameters and ``network(i)``), or None."""
     if is_network_stack(network):
-        return [network.network(i) for i in range(len(network))]
+        advice = "Pass the networks one by one."
+        ensemble = require(network, NetworkEnsemble, "a stack whose networks can be taken out", advice)
+        return [ensemble.network(i) for i in range(len(ensemble))]
     return None
 
 
