@@ -6,8 +6,10 @@ from priorscope.data._labels import encode_labels
 from priorscope.data.arrays._from_arrays import from_arrays
 from priorscope.data.arrays._from_torch import from_torch
 from priorscope.data.formats._cifar_binary import read_cifar_binary
+from priorscope.data.formats._format import Contents, Format, ReadOptions
 from priorscope.data.formats._idx import read_idx
 from priorscope.data.formats._load import load
+from priorscope.data.formats._registry import known_formats, register_format
 from priorscope.data.published._cifar2 import cifar2
 from priorscope.data.published._digits import digits
 from priorscope.data.published._fetch import FetchError, cache_folder
@@ -27,8 +29,11 @@ from priorscope.data.synthetic._random_patterns import random_patterns
 from priorscope.data.synthetic._stripe import stripe
 
 __all__ = [
+    "Contents",
     "Dataset",
     "FetchError",
+    "Format",
+    "ReadOptions",
     "Split",
     "cache_folder",
     "cifar10",
@@ -51,6 +56,7 @@ __all__ = [
     "get",
     "hidden_pattern",
     "hypercube",
+    "known_formats",
     "linear_plus_circle",
     "load",
     "mnist",
@@ -61,6 +67,7 @@ __all__ = [
     "random_polynomial",
     "read_cifar_binary",
     "read_idx",
+    "register_format",
     "sphere",
     "stripe",
 ]

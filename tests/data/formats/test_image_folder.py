@@ -1,0 +1,116 @@
+"""Pictures of other kinds than plain ones: read to the grey value, or refused; damage."""
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from priorscope.data import load
+
+PIXELS = np.random.default_rng(0).integers(0, 256, (4, 6, 5), dtype=np.uint8)
+
+
+def folder(tmp_path, save, suffix=".png"):
+    for i, pixels in enumerate(PIXELS):
+        place = tmp_path / "ab"[i % 2] / f"{i}{suffix}"
+        place.parent.mkdir(exist_ok=True)
+        save(pixels, place)
+    return tmp_path
+
+
+def grey(data):
+    return sorted((data.inputs[:, 0] * 255).round().int().flatten(1).tolist())
+
+
+def test_sixteen_bits_are_scaled_not_cut(tmp_path):
+    """A 16-bit value v stands for v/65535: 257 times an 8-bit value is that value again."""
+    folder(tmp_path, lambda p, place: Image.fromarray(p.astype(np.uint16) * 257).save(place))
+    data = load(tmp_path, test_fraction=0)
+    assert grey(data) == sorted(PIXELS.reshape(4, -1).tolist())
+    assert data.notes == ("4 pictures of 16 bits were brought to 8",)
+
+
+def test_transparency_and_frames_are_told(tmp_path):
+    def save(pixels, place):
+        Image.merge("LA", [Image.fromarray(pixels), Image.new("L", (5, 6), 9)]).save(place)
+
+    data = load(folder(tmp_path, save), test_fraction=0)
+    assert data.input_shape == (1, 6, 5)
+    assert grey(data) == sorted(PIXELS.reshape(4, -1).tolist())
+    assert data.notes == ("4 pictures lost their transparency",)
+    frames = tmp_path / "moving"
+    frames.mkdir()
+
+    def save_gif(pixels, place):
+        Image.fromarray(pixels).save(place, save_all=True, append_images=[Image.fromarray(255 - pixels)])
+
+    moving = load(folder(frames, save_gif, ".gif"), test_fraction=0, channels=1)
+    assert moving.notes == ("4 pictures have several frames; the first was read",)
+    assert grey(moving) == sorted(PIXELS.reshape(4, -1).tolist())
+
+
+def test_photographs_are_turned_upright(tmp_path):
+    def save(pixels, place):
+        exif = Image.Exif()
+        exif[0x0112] = 3  # upside down
+        Image.fromarray(pixels[::-1, ::-1].copy()).save(place, exif=exif)
+
+    data = load(folder(tmp_path, save), test_fraction=0)
+    assert grey(data) == sorted(PIXELS.reshape(4, -1).tolist())
+    assert "4 photographs were turned upright" in data.notes[0]
+
+
+def test_small_pictures_keep_their_channels(tmp_path):
+    colours = np.random.default_rng(1).integers(0, 256, (4, 3, 3, 3), dtype=np.uint8)
+    for i, pixels in enumerate(colours):
+        (tmp_path / "ab"[i % 2]).mkdir(exist_ok=True)
+        Image.fromarray(pixels).save(tmp_path / "ab"[i % 2] / f"{i}.png")
+    data = load(tmp_path, test_fraction=0)
+    expected = torch.from_numpy(colours.transpose(0, 3, 1, 2).copy()).float() / 255
+    assert sorted(data.inputs.flatten(1).tolist()) == sorted(expected.flatten(1).tolist())
+
+
+def test_what_is_left_out_is_counted(tmp_path):
+    folder(tmp_path, lambda p, place: Image.fromarray(p).save(place))
+    (tmp_path / "a" / "readme.txt").write_text("x")
+    (tmp_path / "a" / ".hidden.png").write_text("x")
+    (tmp_path / "empty").mkdir()
+    data = load(tmp_path, test_fraction=0)
+    assert data.notes == (
+        "1 files in the folders of the classes are no pictures and were not read",
+        "1 folders hold no pictures and were not read",
+    )
+
+
+def test_damaged_and_odd_pictures(tmp_path):
+    folder(tmp_path, lambda p, place: Image.fromarray(p).save(place))
+    one = tmp_path / "a" / "0.png"
+    whole = one.read_bytes()
+    for raw in (b"", whole[:20], whole[:-30], whole[:40] + b"\xff" * 8 + whole[48:]):
+        one.write_bytes(raw)
+        with pytest.raises(ValueError, match="a/0.png cannot be read as an image"):
+            load(tmp_path)
+    one.unlink()
+    Image.fromarray(PIXELS[0].astype(np.float32)).save(tmp_path / "a" / "0.tiff")
+    with pytest.raises(ValueError, match="a/0.tiff holds floats"):
+        load(tmp_path)
+    (tmp_path / "a" / "0.tiff").unlink()
+    with pytest.raises(ValueError, match="size must be at least 1"):
+        load(tmp_path, size=0)
+    with pytest.raises(ValueError, match=r"channels must be 1 \(grey\) or 3"):
+        load(tmp_path, channels=2)
+
+
+def test_common_size_holds_for_the_test_part_too(tmp_path):
+    for part, side in (("train", 6), ("val", 9)):
+        (tmp_path / part).mkdir()
+        folder(tmp_path / part, lambda p, place, side=side: Image.fromarray(p).resize((side, side)).save(place))
+    data = load(tmp_path, size="common")
+    assert (data.input_shape, len(data.test)) == ((1, 6, 6), 4)
+    assert data.notes == ("images of 2 sizes were resized to 6×6, the median",)
+    with pytest.raises(ValueError, match="same input shape"):
+        load(tmp_path)
+    for file in (tmp_path / "val").rglob("*.png"):
+        file.unlink()
+    with pytest.raises(ValueError, match="val holds no pictures"):
+        load(tmp_path)
