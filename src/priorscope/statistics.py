@@ -15,6 +15,7 @@ __all__ = [
     "bootstrap_interval",
     "exact",
     "fit_power_law",
+    "log_interpolate",
     "median_interval",
     "seed_interval",
     "share_interval",
@@ -178,6 +179,19 @@ def share_interval(hits: ArrayLike, *, level: float = 0.95) -> Interval:
     low = float(betaincinv(k, n - k + 1, tail)) if k else 0.0
     high = float(betaincinv(k + 1, n - k, 1 - tail)) if k < n else 1.0
     return Interval(k / n, low, high)
+
+
+def log_interpolate(at: ArrayLike, x: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
+    """Values at ``at`` of the curve through (x, y), straight between its points on log axes and flat beyond its ends.
+
+    Values below 1e-300 count as 1e-300.
+
+    Example:
+        >>> log_interpolate([10.0], [1.0, 100.0], [1.0, 0.01]).round(6).tolist()
+        [0.1]
+    """
+    log_y = np.log(np.maximum(np.asarray(y, dtype=float), 1e-300))
+    return np.exp(np.interp(np.log(np.asarray(at, dtype=float)), np.log(np.asarray(x, dtype=float)), log_y))
 
 
 def fit_power_law(x: Sequence[float] | ArrayLike, y: Sequence[float] | ArrayLike, *, level: float = 0.95) -> PowerLaw:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from priorscope.machine import free_memory
+
 __all__: list[str] = []
 
 
@@ -13,9 +15,7 @@ def check_memory(n_bytes: int, what: str) -> None:
         Traceback (most recent call last):
         ValueError: the array would take 1e+09 GB; only ... GB are free. Check the declared shape, or load a part of it.
     """
-    import psutil
-
-    free = int(psutil.virtual_memory().available)
+    free = free_memory()
     if n_bytes > free:
         raise ValueError(
             f"{what} would take {n_bytes / 1e9:.3g} GB; only {free / 1e9:.3g} GB are free. "

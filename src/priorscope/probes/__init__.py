@@ -28,7 +28,7 @@ from priorscope.probes.landscapes import (
 )
 from priorscope.probes.landscapes._jamming_load import JammingLoad, jamming_load
 from priorscope.probes.landscapes._jamming_point import JammingPoint, jamming_point
-from priorscope.probes.limits._mode_learnability import Learnability, effective_regularisation, learnability
+from priorscope.probes.limits._mode_learnability import ModeLearnability, effective_regularisation, mode_learnability
 from priorscope.probes.regimes import (
     FrozenFit,
     FrozenNetworks,
@@ -137,12 +137,12 @@ __all__ = [
     "sphere_inputs",
     "sphere_spectrum",
     "Forecast",
-    "Learnability",
+    "ModeLearnability",
     "LearningCurve",
     "SamplesNeeded",
     "effective_regularisation",
     "forecast",
-    "learnability",
+    "mode_learnability",
     "learning_curve",
     "empirical_ntk",
     "Modes",

@@ -43,10 +43,7 @@ def _candidate(c: CandidateProfile, horizon: int) -> dict[str, Any]:
             "high": [a.high for a in ahead],
             "level": c.forecast.level,
         },
-        "estimators_at_horizon": {
-            name: float(np.exp(np.interp(np.log(horizon), np.log(c.forecast.grid), np.log(values))))
-            for name, values in c.forecast.estimators.items()
-        },
+        "estimators_at_horizon": c.forecast.estimators_at(horizon),
         "exponents": c.forecast.exponents,
         "samples_needed": {
             "error": c.needed.error,

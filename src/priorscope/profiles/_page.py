@@ -84,13 +84,9 @@ def _grouped(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def _estimators(result: Profile) -> str:
-    import numpy as np
-
     rows = []
     for c in result.candidates:
-        row: dict[str, Any] = {"model": c.name}
-        for name, values in c.forecast.estimators.items():
-            row[name] = float(np.exp(np.interp(np.log(result.horizon), np.log(c.forecast.grid), np.log(values))))
+        row: dict[str, Any] = {"model": c.name, **c.forecast.estimators_at(result.horizon)}
         row["combined"] = c.forecast.at(result.horizon).value
         rows.append(row)
     return table(rows, caption=f"Error by each estimator and combined, at n = {result.horizon:,}")

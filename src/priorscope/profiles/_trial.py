@@ -18,6 +18,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from priorscope.data import Split
 from priorscope.inference import GradientDescent
 from priorscope.profiles._user_network import UserNetwork
+from priorscope.statistics import log_interpolate
 
 if TYPE_CHECKING:
     from priorscope.probes import LearningCurve
@@ -183,5 +184,5 @@ def trial(
     if not bool(torch.isfinite(found).all()):
         return None
     n = len(parts[0][0])
-    kernel = float(np.exp(np.interp(np.log(n), np.log(curve.sizes), np.log(np.maximum(curve.error, 1e-300)))))
+    kernel = float(log_interpolate(n, curve.sizes, curve.error))
     return Trial(n, kernel, rate, width, found.numpy(), clock.perf_counter() - started)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from priorscope.probes import effective_regularisation, learnability
+from priorscope.probes import effective_regularisation, mode_learnability
 
 
 def test_flat_spectrum_by_hand() -> None:
@@ -18,7 +18,7 @@ def test_flat_spectrum_by_hand() -> None:
 
 def test_learnabilities_sum_to_n_and_fall_with_the_eigenvalue() -> None:
     lam = np.arange(1, 500.0) ** -1.5
-    found = learnability(lam, 37)
+    found = mode_learnability(lam, 37)
     assert found.learnabilities.sum() == pytest.approx(37, rel=1e-9)
     assert (np.diff(found.learnabilities) < 0).all()
     assert len(found.table()) == len(lam)
@@ -35,10 +35,10 @@ def test_error_matches_regression_on_gaussian_features() -> None:
         K = (X * lam) @ X.T + 0.5 * np.eye(n)
         guess = (Z * lam) @ X.T @ np.linalg.solve(K, X @ w)
         errors.append(((guess - Z @ w) ** 2).mean())
-    theory = learnability(lam, n, power=power, ridge=0.5).error
+    theory = mode_learnability(lam, n, power=power, ridge=0.5).error
     noise = np.std(errors) / 30**0.5
     assert abs(np.mean(errors) - theory) < 4 * noise + 0.03 * theory
-    wrong = learnability(lam, n // 2, power=power, ridge=0.5).error
+    wrong = mode_learnability(lam, n // 2, power=power, ridge=0.5).error
     assert abs(np.mean(errors) - wrong) > 4 * noise
 
 
@@ -48,4 +48,4 @@ def test_messages() -> None:
     with pytest.raises(ValueError, match="n > 0"):
         effective_regularisation([1.0], 0)
     with pytest.raises(ValueError, match="one power for each"):
-        learnability([1.0, 0.5], 1, power=[1.0])
+        mode_learnability([1.0, 0.5], 1, power=[1.0])

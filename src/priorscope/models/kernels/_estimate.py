@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from math import ceil, prod
 from typing import TYPE_CHECKING, Any
 
-import psutil
 import torch
 
+from priorscope.machine import free_memory
 from priorscope.models.kernels._plan import obstacle, plan
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def available_memory(memory: float | None = None) -> int:
         if memory <= 0:
             raise ValueError(f"memory must be a positive number of bytes; got {memory!r}.")
         return int(memory)
-    return int(0.8 * psutil.virtual_memory().available)
+    return int(0.8 * free_memory())
 
 
 def bytes_per_pair(arch: Architecture, input_shape: tuple[int, ...]) -> int:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import os
 import time
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from priorscope.machine import free_memory
 from priorscope.probes.geometry._draws import Draws
 from priorscope.probes.geometry._engine import rows_by_loop, rows_by_vmap, sign_cotangents, stratified_cotangents
 from priorscope.probes.geometry._readout import Features, find_readout
@@ -158,10 +158,10 @@ def average_geometry(
 def _check_memory(D: int) -> None:
     """Refuse a G that cannot fit: the sums, their squares, the result and its eigenvectors are D × D in float64."""
     needed = 6 * 8 * D**2
-    have = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else needed
+    have = free_memory()
     if needed > have:
         raise ValueError(
-            f"G of {D:,} inputs takes {needed / 1e9:.0f} GB and this machine has {have / 1e9:.0f} GB; "
+            f"G of {D:,} inputs takes {needed / 1e9:.0f} GB and {have / 1e9:.0f} GB are free; "
             "use smaller images, such as 3x32x32."
         )
 

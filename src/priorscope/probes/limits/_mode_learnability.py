@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Learnability", "effective_regularisation", "learnability"]
+__all__ = ["ModeLearnability", "effective_regularisation", "mode_learnability"]
 
 Array = NDArray[np.float64]
 
@@ -57,11 +57,11 @@ def effective_regularisation(
 
 
 @dataclass(frozen=True)
-class Learnability:
+class ModeLearnability:
     r"""Which modes are learned at ``n`` samples: :math:`\mathcal L_i = \lambda_i/(\lambda_i+\kappa)`, and what that costs.
 
     Example:
-        >>> result = learnability([1.0, 0.1, 0.01], 2, power=[1.0, 1.0, 0.0])
+        >>> result = mode_learnability([1.0, 0.1, 0.01], 2, power=[1.0, 1.0, 0.0])
         >>> bool(result.learnabilities[0] > 0.9)
         True
     """
@@ -75,7 +75,7 @@ class Learnability:
     error: float | None
 
     def table(self) -> pd.DataFrame:
-        """One row a mode: rank, eigenvalue, learnability, and the target's power where it was given."""
+        """One row per mode: rank, eigenvalue, learnability, and the target's power where it was given."""
         frame = pd.DataFrame(
             {
                 "rank": np.arange(1, len(self.eigenvalues) + 1),
@@ -102,14 +102,14 @@ class Learnability:
         )
 
 
-def learnability(
+def mode_learnability(
     eigenvalues: ArrayLike,
     n: float,
     *,
     power: ArrayLike | None = None,
     ridge: float = 0.0,
     noise: float = 0.0,
-) -> Learnability:
+) -> ModeLearnability:
     r"""Learnabilities of all modes at ``n`` samples and, with the target's power :math:`v_i^2`, the expected test error
 
     .. math:: E = \mathcal E_0 \Big(\sum_i (1-\mathcal L_i)^2 v_i^2 + \sigma^2\Big), \qquad
@@ -119,7 +119,7 @@ def learnability(
 
     Example:
         >>> lam = 1.0 / np.arange(1, 200) ** 2
-        >>> round(float(learnability(lam, 20).learnabilities.sum()), 6)
+        >>> round(float(mode_learnability(lam, 20).learnabilities.sum()), 6)
         20.0
     """
     lam = np.asarray(eigenvalues, dtype=float).ravel()
@@ -135,4 +135,4 @@ def learnability(
         )
     bias = None if v2 is None else float((v2 * (1 - learned) ** 2).sum()) + noise
     error = None if bias is None else (overfitting * bias if bias > 0 else 0.0)
-    return Learnability(float(n), kappa, lam, learned, v2, overfitting, error)
+    return ModeLearnability(float(n), kappa, lam, learned, v2, overfitting, error)

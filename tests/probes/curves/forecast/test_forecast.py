@@ -36,7 +36,7 @@ def test_forecast_of_a_power_law_target_beyond_the_pilot(outputs: int, typical: 
     rank = np.arange(
         1, 10_001.0
     )  # the expected error is known: theory, checked against regression in test_learnability
-    truth = np.array([ps.probes.learnability(rank**-1.4, n, power=rank**-1.8).error for n in (300, 600)])
+    truth = np.array([ps.probes.mode_learnability(rank**-1.4, n, power=rank**-1.8).error for n in (300, 600)])
     errors, covered = [], []
     for seed in range(201, 207):  # no constant of the forecast was set on these
         gram, y = _power_law_task(150, seed, outputs, len(rank))
@@ -66,11 +66,11 @@ def test_spectral_model_recovers_exponents_from_theory() -> None:
     rank = np.arange(1, 200_001.0)
     lam, power = rank**-1.5, rank**-2.0
     sizes = np.geomspace(8, 350, 16).round()
-    found = [ps.probes.learnability(lam, n, power=power) for n in sizes]
+    found = [ps.probes.mode_learnability(lam, n, power=power) for n in sizes]
     logs = np.log([f.error for f in found])
     model = fit_spectral(sizes, logs, np.array([f.kappa for f in found]), 400)
     assert model.eigenvalue_exponent == pytest.approx(1.5, abs=0.1)
-    truth = ps.probes.learnability(lam, 3200, power=power).error
+    truth = ps.probes.mode_learnability(lam, 3200, power=power).error
     assert model.errors(np.array([3200.0]))[0] == pytest.approx(truth, rel=0.05)
 
 

@@ -22,7 +22,7 @@ def test_bins_of_modes_err_as_the_modes_one_by_one(ridge: float) -> None:
     lam, power, sizes = rank**-1.4, 2 * rank**-1.8, np.array([5.0, 20.0, 80.0])
     found = SpectralModel(rank, count, lam, power, 1.4, 1.8).errors(sizes, ridge)
     each = [np.repeat(v, count.astype(int)) for v in (lam, power)]
-    known = [ps.probes.learnability(each[0], n, power=each[1], ridge=ridge) for n in sizes]
+    known = [ps.probes.mode_learnability(each[0], n, power=each[1], ridge=ridge) for n in sizes]
     np.testing.assert_allclose(found, [k.error for k in known], rtol=1e-9)
     assert all(k.overfitting > 1.05 for k in known)  # a factor that is left out would be seen
 

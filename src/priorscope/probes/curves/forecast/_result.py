@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from priorscope.probes.curves._learning_curve import LearningCurve
-from priorscope.statistics import Interval
+from priorscope.statistics import Interval, log_interpolate
 
 __all__ = ["Forecast", "SamplesNeeded"]
 
@@ -35,10 +35,6 @@ class SamplesNeeded:
     def reached(self) -> bool:
         """Whether the combined curve gets there within the range of the forecast."""
         return bool(np.isfinite(self.value))
-
-
-def _interpolate(grid: Array, values: Array, at: Array) -> Array:
-    return np.exp(np.interp(np.log(at), np.log(grid), np.log(np.maximum(values, 1e-300))))
 
 
 def _crossing(grid: Array, values: Array, error: float) -> float:
@@ -86,17 +82,17 @@ class Forecast:
     @property
     def error(self) -> Array:
         """Mean squared test error at ``n``."""
-        return _interpolate(self.grid, self.combined, self.n)
+        return log_interpolate(self.n, self.grid, self.combined)
 
     @property
     def low(self) -> Array:
         """Lower end of the interval at ``n``."""
-        return _interpolate(self.grid, self.combined_low, self.n)
+        return log_interpolate(self.n, self.grid, self.combined_low)
 
     @property
     def high(self) -> Array:
         """Upper end of the interval at ``n``."""
-        return _interpolate(self.grid, self.combined_high, self.n)
+        return log_interpolate(self.n, self.grid, self.combined_high)
 
     def at(self, n: float) -> Interval:
         """Mean squared error at one size, with its interval."""
@@ -104,7 +100,7 @@ class Forecast:
             raise ValueError(f"this forecast reaches from {self.grid[0]:.0f} to {self.grid[-1]:.0f} samples; got {n}.")
         size = np.array([float(n)])
         curves = (self.combined, self.combined_low, self.combined_high)
-        return Interval(*(float(_interpolate(self.grid, c, size)[0]) for c in curves))
+        return Interval(*(float(log_interpolate(size, self.grid, c)[0]) for c in curves))
 
     def ratio_to(self, other: Forecast, n: float) -> Interval:
         """This error over that of another forecast from the same pilot, with an interval that knows they share samples.
@@ -127,7 +123,18 @@ class Forecast:
             raise ValueError("misclassification needs a classification task; these targets are real-valued.")
         size = np.array([float(n)])
         curves = (self.wrong, self.wrong_low, self.wrong_high)
-        return Interval(*(float(_interpolate(self.grid, c, size)[0]) for c in curves))
+        return Interval(*(float(log_interpolate(size, self.grid, c)[0]) for c in curves))
+
+    def estimators_at(self, size: float) -> dict[str, float]:
+        """The error at one size by each estimator that was combined.
+
+        Example:
+            >>> import priorscope as ps
+            >>> found = ps.forecast(ps.data.digits(classes="parity"), ps.models.fcn(1), [400], pilot=100)
+            >>> sorted(found.estimators_at(400)) == sorted(found.estimators)
+            True
+        """
+        return {name: float(log_interpolate(size, self.grid, v)) for name, v in self.estimators.items()}
 
     def samples_needed(self, error: float, *, metric: str = "mse") -> SamplesNeeded:
         """Samples at which ``metric`` ("mse" or "misclassification") falls to ``error``, by inverting the curve."""
@@ -145,9 +152,9 @@ class Forecast:
         """One row a requested n: combined error, interval, each estimator, and misclassification where there is one."""
         frame = pd.DataFrame({"n": self.n.astype(int), "error": self.error, "low": self.low, "high": self.high})
         for name, values in self.estimators.items():
-            frame[name] = _interpolate(self.grid, values, self.n)
+            frame[name] = log_interpolate(self.n, self.grid, values)
         if self.wrong is not None:
-            frame["misclassified"] = _interpolate(self.grid, self.wrong, self.n)
+            frame["misclassified"] = log_interpolate(self.n, self.grid, self.wrong)
         return frame
 
     def tidy(self, to: ArrayLike | None = None) -> pd.DataFrame:
