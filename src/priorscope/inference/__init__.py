@@ -13,6 +13,7 @@ from priorscope.inference.networks._gradient_flow import GradientFlow
 from priorscope.inference.networks._hinge_training import train_hinge
 from priorscope.inference.networks._loss import Hinge, Logistic, Loss, QuadraticHinge, SoftHinge, Squared, as_loss
 from priorscope.inference.networks._members import Members
+from priorscope.inference.networks._stacked import can_batch, over_networks, stacked_accuracy, train_stacked
 from priorscope.inference.networks._stop import AllFitted, LossBelow, StopRule, as_stop
 from priorscope.inference.networks._trained import FittedNetworks
 
@@ -29,6 +30,10 @@ __all__ = [
     "GradientFlow",
     "train_hinge",
     "Members",
+    "train_stacked",
+    "stacked_accuracy",
+    "over_networks",
+    "can_batch",
     "StopRule",
     "LossBelow",
     "AllFitted",

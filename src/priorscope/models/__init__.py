@@ -6,7 +6,7 @@ from priorscope.models.architectures._architecture import Architecture
 from priorscope.models.architectures._from_module import from_module
 from priorscope.models.architectures._inclusion import gap_to_vec, lcn_to_vec, vec_to_lcn
 from priorscope.models.architectures._named import fcn, gap, lap, lcn, vec
-from priorscope.models.architectures.zoo import FiniteModel, lenet, mixer, resnet18, vgg11, vit
+from priorscope.models.architectures.zoo import FiniteModel, lenet, mixer, mlp, resnet18, small_resnet, vgg11, vit
 from priorscope.models.kernels._covariance import Covariance
 from priorscope.models.kernels._kernel import Kernel
 from priorscope.models.kernels._need import Need
@@ -73,7 +73,9 @@ __all__ = [
     "lcn_to_vec",
     "lenet",
     "mixer",
+    "mlp",
     "resnet18",
+    "small_resnet",
     "vec",
     "vec_to_lcn",
     "vgg11",

@@ -5,9 +5,9 @@ import torch
 from torch import nn
 
 import priorscope as ps
+from priorscope.inference import train_stacked
 from priorscope.probes import AverageGeometry, geometry_evolution, geometry_trajectory, matrix_correlation
 from priorscope.probes.geometry._draws import Draws
-from priorscope.probes.geometry._training import train_stacked
 
 
 def train_by_hand(net, x, y, epochs):

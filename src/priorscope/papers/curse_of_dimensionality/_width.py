@@ -10,7 +10,7 @@ import pandas as pd
 import torch
 
 import priorscope.models as models
-from priorscope.inference import GradientDescent
+from priorscope.inference import GradientDescent, KernelRegression
 from priorscope.lab import Paper
 from priorscope.papers.curse_of_dimensionality._systems import SOURCE, element, images, predictions, score
 from priorscope.papers.curse_of_dimensionality._width_claims import CLAIMS
@@ -102,24 +102,9 @@ def _mean_distance(dataset: Any, width: int, seed: int) -> float:
     descent = GradientDescent(learning_rate=rate, steps=steps, centre=True, record=2)
     x = data.test.inputs
     mean = descent.fit(ensemble, data, seed=seed).predict(x).mean(0)
-    start = torch.zeros_like(data.targets)
-    kernel = arch.kernel(data.inputs, kinds=("ntk",)).ntk.double()
-    cross = arch.kernel(x, data.inputs, kinds=("ntk",)).ntk.double()
-    f, g = start.double(), torch.zeros(len(x), data.n_outputs, dtype=torch.float64)
-    slope = _loss_slope(descent, data.targets)
-    for _ in range(steps):  # the linear model that the limit is, stepped like the networks
-        r = (f - data.targets.double()) * slope
-        f, g = f - rate * kernel @ r, g - rate * cross @ r
+    limit = KernelRegression(learning_rate=rate, steps=steps).fit(arch, data)  # the linear model, by the same steps
+    g = arch.kernel(x, data.inputs, kinds=("ntk",)).ntk.double() @ limit.coefficients  # float64, unlike its predictions
     return float((mean - g).square().mean().sqrt() / g.square().mean().sqrt())
-
-
-def _loss_slope(descent: GradientDescent, targets: torch.Tensor) -> float:
-    """dL/df at f − y = 1: the constant of the squared loss, read from the loss itself."""
-    from priorscope.inference import as_loss
-
-    f = (targets + 1).clone().requires_grad_()
-    (gradient,) = torch.autograd.grad(as_loss(descent.loss)(f[None], targets).sum(), f)
-    return float(gradient.flatten()[0])
 
 
 def chart(table: pd.DataFrame) -> Any:

@@ -9,48 +9,27 @@ from typing import Any
 import torch
 from torch import Tensor
 
+import priorscope.models as models
 from priorscope.data import Dataset
+from priorscope.inference import stacked_accuracy, train_stacked
 from priorscope.papers.geometry._sizes import WIDTHS
 from priorscope.probes import AverageGeometry, average_geometry
-from priorscope.probes.geometry._draws import Draws
-from priorscope.probes.geometry._training import accuracy, train_stacked
 
 __all__: list[str] = []
 
 
-class Residual(torch.nn.Module):
-    """Three convolutions with GELU, the last two around shortcuts and before pools, then the mean over pixels."""
-
-    def __init__(self, outputs: int, channels: int, width: int) -> None:
-        super().__init__()
-        nn = torch.nn
-        self.stem = nn.Conv2d(channels, width, 3, padding=1)
-        self.second, self.third = (nn.Conv2d(width, width, 3, padding=1) for _ in range(2))
-        self.readout = nn.Linear(width, outputs)
-
-    def forward(self, x: Tensor) -> Tensor:
-        act, pool = torch.nn.functional.gelu, torch.nn.functional.avg_pool2d
-        h = act(self.stem(x))
-        h = pool(h + act(self.second(h)), 2)
-        h = pool(h + act(self.third(h)), 2)
-        return self.readout(h.mean((2, 3)))
-
-
 def build(name: str, outputs: int = 1, channels: int = 1, size: int = 8, width: int | None = None) -> Any:
     """The module of a name, with GELU and without normalisation: mlp (two layers), lenet, resnet (ResNet18), residual."""
-    from priorscope import models
-
     if name not in WIDTHS:
         raise ValueError(f"models here are {', '.join(WIDTHS)}; got {name!r}.")
+    makers: dict[str, Callable[[], models.FiniteModel]] = {
+        "mlp": models.mlp,
+        "lenet": lambda: models.lenet("gelu"),
+        "resnet": lambda: models.resnet18("gelu", normalisation=False),
+        "residual": models.small_resnet,
+    }
     width = WIDTHS[name] if width is None else width
-    if name == "mlp":
-        nn = torch.nn
-        layers = [nn.Flatten(), nn.Linear(channels * size**2, width), nn.GELU(), nn.Linear(width, width), nn.GELU()]
-        return nn.Sequential(*layers, nn.Linear(width, outputs))
-    if name == "residual":
-        return Residual(outputs, channels, width)
-    model = models.lenet(activation="gelu") if name == "lenet" else models.resnet18("gelu", normalisation=False)
-    return model.network((channels, size, size), width=width, outputs=outputs)
+    return makers[name]().network((channels, size, size), width=width, outputs=outputs)
 
 
 @lru_cache(maxsize=8)
@@ -86,15 +65,14 @@ def train(
     seed: int,
     outputs: int = 1,
     width: int | None = None,
-    watch: Callable[[Any, dict[str, Tensor]], None] | None = None,
     **options: Any,
 ) -> tuple[Any, dict[str, Tensor]]:
-    """One network a data set (all of one size), trained together; the template and the trained parameters."""
+    """One network per data set (all of one size), trained together; the template and the trained parameters."""
     shape = sets[0].input_shape
-    draws = Draws(build(name, outputs, shape[0], shape[1], width), shape, seed)
+    template = build(name, outputs, shape[0], shape[1], width).eval()
+    start = models.Redrawing.of(template).stacked(len(sets), torch.Generator().manual_seed(seed))
     x, y = _stack(sets, "train", outputs)
-    call = None if watch is None else (lambda epoch, params, loss: watch(draws.template, params))
-    return draws.template, train_stacked(draws.template, draws(len(sets)), x, y, seed=seed, watch=call, **options)
+    return template, train_stacked(template, start, x, y, seed=seed, **options)
 
 
 def accuracies(
@@ -102,7 +80,7 @@ def accuracies(
 ) -> list[float]:
     """Accuracy of network i on data set i."""
     x, y = _stack(sets, which, outputs)
-    return accuracy(template, params, x, y).tolist()
+    return stacked_accuracy(template, params, x, y).tolist()
 
 
 def _stack(sets: list[Dataset], which: str, outputs: int) -> tuple[Tensor, Tensor]:

@@ -14,7 +14,7 @@ import priorscope.data as data
 import priorscope.inference as inference
 import priorscope.models as m
 from priorscope.probes import circle_modes, empirical_ntk, spectral_bias
-from priorscope.probes.spectra.bias._flow import Flow, identity_error
+from priorscope.probes.spectra.bias import Flow, identity_error
 from priorscope.statistics import fit_power_law
 from priorscope.system import System
 

@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 from torch.func import functional_call, jvp, vjp, vmap
 
+from priorscope.inference import can_batch
 from priorscope.probes.geometry._average import _draw_probes, _error, _probe
 from priorscope.probes.geometry._correlation import matrix_correlation, second_moment
 from priorscope.probes.geometry._draws import Draws, Stacked
-from priorscope.probes.geometry._training import can_batch
 
 __all__ = ["GeometryEvolution", "geometry_evolution"]
 

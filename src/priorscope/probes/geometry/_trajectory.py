@@ -9,12 +9,13 @@ from typing import Any
 import pandas as pd
 import torch
 from torch import Tensor, nn
+from torch.func import functional_call
 
 from priorscope.data import Dataset
+from priorscope.inference import can_batch, over_networks, stacked_accuracy, train_stacked
 from priorscope.probes.geometry import AverageGeometry, average_geometry
 from priorscope.probes.geometry._correlation import matrix_correlation, second_moment
 from priorscope.probes.geometry._draws import Draws, Stacked
-from priorscope.probes.geometry._training import accuracy, can_batch, geometry_of, train_stacked
 
 __all__ = ["GeometryTrajectory", "geometry_trajectory"]
 
@@ -54,7 +55,7 @@ class GeometryTrajectory:
         return net
 
     def table(self) -> pd.DataFrame:
-        """One row an epoch; the velocity of epoch 0 is missing."""
+        """One row per epoch; the velocity of epoch 0 is missing."""
         return pd.DataFrame(
             {
                 "epoch": range(len(self.corr_s)),
@@ -111,7 +112,7 @@ def geometry_trajectory(
     initialisation (measured over ``n_models`` unless ``geometry`` is given) and S the second moment of the training inputs,
     the velocity :math:`1 - \mathrm{Corr}(G^t, G^{t-1})`, and the training accuracy. Networks are trained together by SGD
     with momentum on the logistic loss; defaults 0.1, 0.9 and 128, from the paper (App. A.12); gradients are clipped to
-    norm ``clip`` a network, and ``decay`` lets the rate fall linearly to zero. ``model`` as for ``average_geometry``;
+    norm ``clip`` per network, and ``decay`` lets the rate fall linearly to zero. ``model`` as for ``average_geometry``;
     targets are ±1. Source: geometric invariance hypothesis paper, Figs. 2 and 3.
 
     Example:
@@ -144,10 +145,10 @@ def geometry_trajectory(
     last: list[Tensor] = []
 
     def watch(epoch: int, params: Stacked, loss: float) -> None:
-        now = geometry_of(draws.template, params, probes, batched)
+        now = _geometry_of(draws.template, params, probes, batched)
         curves["corr_gsg"].append(matrix_correlation(now, GSG))
         curves["corr_s"].append(matrix_correlation(now, S))
-        curves["accuracy"].append(float(accuracy(draws.template, params, x, signs, batched).mean()))
+        curves["accuracy"].append(float(stacked_accuracy(draws.template, params, x, signs, batched).mean()))
         if last:
             curves["velocity"].append(1 - matrix_correlation(now, last.pop()))
         last.append(now)
@@ -169,3 +170,13 @@ def geometry_trajectory(
     )
     values = {name: torch.tensor(v, dtype=torch.float64) for name, v in curves.items()}
     return GeometryTrajectory(**values, geometry=G, template=draws.template, stacked=trained, notes=notes)
+
+
+def _geometry_of(template: nn.Module, params: Stacked, probes: Tensor, batched: bool = True) -> Tensor:
+    """Mean of ∇f∇fᵀ over the given networks and probes (P, *shape), one output."""
+
+    def gradient(p: Stacked) -> Tensor:
+        return torch.func.grad(lambda z: functional_call(template, p, (z,)).sum())(probes)
+
+    rows = over_networks(gradient, batched)(params).reshape(-1, probes[0].numel()).double()
+    return rows.mT @ rows / len(rows)

@@ -8,10 +8,9 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, grad_and_value, vmap
 
-from priorscope.probes.geometry._draws import Stacked
+__all__ = ["can_batch", "over_networks", "stacked_accuracy", "train_stacked"]
 
-__all__: list[str] = []
-
+Stacked = dict[str, Tensor]  # parameters and buffers by name, networks along the first axis
 LOOP_FROM = (
     16_384  # numbers in a batch of one network: beyond, convolutions batched over networks are slower (measured)
 )
@@ -36,11 +35,21 @@ def train_stacked(
 ) -> Stacked:
     """The trained parameters of K networks.
 
-    ``x`` is (K, n, *shape), one data set a network; ``y`` is (K, n) with targets ±1 for the logistic loss, or whole numbers
-    for cross-entropy. Batches are shared by number, not by content. ``watch(epoch, params, loss)`` is called before
-    training (epoch 0) and after every epoch. Gradients are clipped to norm ``clip`` a network, so that no step runs away;
-    ``decay`` lets the rate fall linearly to zero over all steps. Small batches of three networks or more are one call of
-    ``vmap``; others run one by one, which is up to twice as fast for convolutions, and so do all without ``batched``.
+    ``stacked`` holds the parameters of all networks by name, with a first axis of length K, and ``template`` is a module of
+    their shape. ``x`` is (K, n, *shape), one data set per network; ``y`` is (K, n) with targets ±1 for the logistic
+    loss, or whole numbers for cross-entropy. Batches are shared by number, not by content. ``watch(epoch, params, loss)``
+    is called before training (epoch 0) and after every epoch. Gradients are clipped to norm ``clip`` per network, so that
+    no step runs away; ``decay`` lets the rate fall linearly to zero over all steps. Small batches of three networks or more
+    are one call of ``vmap``; others run one by one, which is up to twice as fast for convolutions, and so do all
+    without ``batched``.
+
+    Example:
+        >>> x = torch.tensor([[[1.0], [-1.0]], [[1.0], [-1.0]]])  # two networks, two samples each
+        >>> y = torch.tensor([[1.0, -1.0], [-1.0, 1.0]])  # of opposite classes
+        >>> start = {"weight": torch.zeros(2, 1, 1), "bias": torch.zeros(2, 1)}
+        >>> trained = train_stacked(nn.Linear(1, 1), start, x, y, epochs=20)
+        >>> trained["weight"].flatten().sign().tolist()
+        [1.0, -1.0]
     """
     classes = not y.is_floating_point()
 
@@ -96,7 +105,12 @@ def _by_loop(loss: Callable[[Stacked, Stacked, Tensor, Tensor], Tensor]) -> Call
 
 
 def can_batch(template: nn.Module, stacked: Stacked, points: Tensor) -> bool:
-    """Whether ``vmap`` can trace the model: no data-dependent branches, no calls of ``.item()``."""
+    """Whether ``vmap`` can trace the model: no data-dependent branches, no calls of ``.item()``.
+
+    Example:
+        >>> can_batch(nn.Linear(2, 1), {"weight": torch.zeros(3, 1, 2), "bias": torch.zeros(3, 1)}, torch.zeros(4, 2))
+        True
+    """
     try:
         with torch.no_grad():
             vmap(lambda p: functional_call(template, p, (points,)))(stacked)
@@ -106,7 +120,13 @@ def can_batch(template: nn.Module, stacked: Stacked, points: Tensor) -> bool:
 
 
 def over_networks(fn: Callable[..., Tensor], batched: bool) -> Callable[..., Tensor]:
-    """``fn`` of one network's parameters and data, for K of them: in one call of ``vmap``, or one after another."""
+    """``fn`` of one network's parameters and data, for K of them: in one call of ``vmap``, or one after another.
+
+    Example:
+        >>> sizes = over_networks(lambda params: params["weight"].sum(), batched=False)
+        >>> sizes({"weight": torch.tensor([[1.0, 2.0], [3.0, 4.0]])}).tolist()
+        [3.0, 7.0]
+    """
     if batched:
         return vmap(fn)
 
@@ -117,8 +137,15 @@ def over_networks(fn: Callable[..., Tensor], batched: bool) -> Callable[..., Ten
     return loop
 
 
-def accuracy(template: nn.Module, params: Stacked, x: Tensor, y: Tensor, batched: bool = True) -> Tensor:
-    """Share of right answers of each network (K,), in blocks of 500 inputs; ``x`` and ``y`` as for training."""
+def stacked_accuracy(template: nn.Module, params: Stacked, x: Tensor, y: Tensor, batched: bool = True) -> Tensor:
+    """Share of right answers of each network (K,), in blocks of 500 inputs; ``x`` and ``y`` as for training.
+
+    Example:
+        >>> params = {"weight": torch.tensor([[[1.0]], [[-1.0]]]), "bias": torch.zeros(2, 1)}
+        >>> x, y = torch.tensor([[[1.0], [-1.0]]] * 2), torch.tensor([[1.0, -1.0]] * 2)
+        >>> stacked_accuracy(nn.Linear(1, 1), params, x, y).tolist()
+        [1.0, 0.0]
+    """
     right = torch.zeros(len(x))
     predict = over_networks(lambda p, z: functional_call(template, p, (z,)), batched)
     with torch.no_grad():
@@ -127,13 +154,3 @@ def accuracy(template: nn.Module, params: Stacked, x: Tensor, y: Tensor, batched
             guess = out.argmax(-1) if not y.is_floating_point() else out[..., 0].sign()
             right += (guess == y[:, rows]).float().sum(1)
     return right / x.shape[1]
-
-
-def geometry_of(template: nn.Module, params: Stacked, probes: Tensor, batched: bool = True) -> Tensor:
-    """Mean of ∇f∇fᵀ over the given networks and probes (P, *shape), one output."""
-
-    def gradient(p: Stacked) -> Tensor:
-        return torch.func.grad(lambda z: functional_call(template, p, (z,)).sum())(probes)
-
-    rows = over_networks(gradient, batched)(params).reshape(-1, probes[0].numel()).double()
-    return rows.mT @ rows / len(rows)
