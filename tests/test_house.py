@@ -92,6 +92,52 @@ def test_the_import_rule_can_fail():
     assert imported_parts(ast.parse(hidden), "priorscope.lab._x") == {"probes"}
 
 
+def learning_inside(tree: ast.AST) -> list[str]:
+    """Networks and training loops that a module defines: subclasses of Module, optimisers, gradients taken in a loop."""
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef) and any(ast.unparse(base).split(".")[-1] == "Module" for base in node.bases):
+            found.append(f"line {node.lineno}: class {node.name} is a network")
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        names += [f"{node.module}.{alias.name}" for alias in node.names] if isinstance(node, ast.ImportFrom) else []
+        names += [ast.unparse(node)] if isinstance(node, ast.Attribute) else []
+        if any(name.split(".")[:2] == ["torch", "optim"] for name in names):
+            found.append(f"line {node.lineno}: torch.optim")
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "backward":
+            found.append(f"line {node.lineno}: .backward()")
+        if isinstance(node, ast.For | ast.While) and "autograd.grad(" in ast.unparse(node):
+            found.append(f"line {node.lineno}: gradients in a loop")
+    return found
+
+
+@pytest.mark.parametrize("part", ["papers", "validation"])
+def test_papers_measure_and_leave_networks_and_training_to_their_rooms(part):
+    files = sorted((SOURCE / part).rglob("*.py"))
+    found = [
+        f"{file.relative_to(ROOT)}, {what}" for file in files for what in learning_inside(ast.parse(file.read_text()))
+    ]
+    assert not found, "networks live in models, training loops in inference:\n" + "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    ("code", "wanted"),
+    [
+        ("class Net(torch.nn.Module):\n    pass", "class Net is a network"),
+        ("class Net(nn.Module):\n    pass", "class Net is a network"),
+        ("from torch import optim", "torch.optim"),
+        ("from torch.optim import SGD", "torch.optim"),
+        ("steps = torch.optim.SGD(p, 0.1)", "torch.optim"),
+        ("loss(net(x)).backward()", ".backward()"),
+        ("for _ in range(9):\n    p = p - torch.autograd.grad(loss(p), p)[0]", "gradients in a loop"),
+    ],
+)
+def test_the_rule_on_networks_and_training_can_fail(code, wanted):
+    assert any(what.endswith(wanted) for what in learning_inside(ast.parse(code)))
+    assert not learning_inside(
+        ast.parse("found = GradientDescent(steps=9).fit(network, data)\nclass Run(Paper):\n    pass")
+    )
+
+
 def test_the_top_level_offers_what_it_lists():
     missing = []
     for name in priorscope.__all__:

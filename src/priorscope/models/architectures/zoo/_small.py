@@ -16,6 +16,7 @@ def mlp() -> FiniteModel:
     """Two hidden layers with GELU, torch's own law of weights; default width 100. For a kernel in closed form, take ``fcn``.
 
     Example:
+        >>> import torch
         >>> mlp().network((1, 8, 8), width=16, outputs=2)(torch.zeros(3, 1, 8, 8)).shape
         torch.Size([3, 2])
     """
@@ -33,6 +34,7 @@ def small_resnet() -> FiniteModel:
     A stand-in for ResNet18 where that is too large or too slow to train: images of 4×4 and up, no normalisation.
 
     Example:
+        >>> import torch
         >>> net = small_resnet().network((1, 8, 8), outputs=2)
         >>> net(torch.zeros(3, 1, 8, 8)).shape, sum(p.numel() for p in net.parameters())
         (torch.Size([3, 2]), 1266)

@@ -22,7 +22,7 @@ class Flow:
         >>> _ = nn.init.zeros_(line.weight)
         >>> flow = Flow(line, torch.ones(1, 1), torch.ones(1), largest=1.0)
         >>> flow.advance(1.0)  # f = 1 - exp(-t)
-        >>> round(float(flow.network.weight), 4)
+        >>> round(flow.network.weight.item(), 4)
         0.6321
     """
 
