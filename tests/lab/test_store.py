@@ -93,8 +93,10 @@ def test_a_store_cut_short_says_so_and_its_whole_results_can_be_saved(tmp_path, 
     with pytest.raises(StoreError, match=r"damaged or cut short and was left as it is.*salvage"), Store(path) as store:
         store.table("p")
     assert path.read_bytes() == before
-    n = salvage(path, tmp_path / "new.sqlite")
+    found = salvage(path, tmp_path / "new.sqlite")
+    n = found.saved
     assert path.read_bytes() == before
+    assert found.verified
     with Store(tmp_path / "new.sqlite") as store:
         table = store.table("p")
         assert len(table) == n

@@ -21,6 +21,7 @@ COMMANDS: dict[str, str] = {
     "claims": "priorscope.cli._claims:claims",
     "report": "priorscope.cli._report:report",
     "serve": "priorscope.cli._serve:serve",
+    "salvage": "priorscope.cli._salvage:salvage",
     "kernel": "priorscope.cli._kernel:kernel",
     "data": "priorscope.cli._data:app",
     "geometry": "priorscope.cli._geometry:geometry",

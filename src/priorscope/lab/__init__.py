@@ -18,7 +18,7 @@ from priorscope.lab._judging import complete_scale, judge_evidence, judge_paper
 from priorscope.lab._ledger import ledger_path, read_ledger, record_ledger, runs_folder, standing
 from priorscope.lab._paper import SCALES, Paper
 from priorscope.lab._record import Record, natural_order
-from priorscope.lab._salvage import salvage
+from priorscope.lab._salvage import Salvaged, salvage
 from priorscope.lab._store import Store, StoreError, default_store_path
 from priorscope.lab._sweep import Interrupted, SweepSummary, sweep
 from priorscope.lab._verdict import VERDICTS, CheckVerdict, Verdict, judge_claim, judge_interval
@@ -48,6 +48,7 @@ __all__ = [
     "StoreError",
     "default_store_path",
     "salvage",
+    "Salvaged",
     "sweep",
     "SweepSummary",
     "Interrupted",

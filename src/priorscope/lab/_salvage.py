@@ -1,29 +1,54 @@
-"""Saving what is whole from a store that was cut short."""
+"""Saving what is whole from a store that was damaged or cut short."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import sqlite3
 import struct
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from priorscope.lab._point import decode_result
-from priorscope.lab._store import Store, StoreError
+from priorscope.lab._paper import SCALES
+from priorscope.lab._row import DamagedRow, Row
+from priorscope.lab._store import Store, StoreError, as_text
 
-__all__ = ["salvage"]
+__all__ = ["Salvaged", "salvage"]
 
-_HOLE = 5000  # results in a row that may be missing before we take it that there are no more
+_HOLE = 1000  # results in a row, beyond those that an index lists, that may be missing before we take it that there are no more
+_PAGES = 100_000  # a header that announces so many more pages than there are is itself damaged
 
 
-def salvage(damaged: str | os.PathLike[str], new: str | os.PathLike[str]) -> int:
-    """Copy every whole result of a damaged store into a new one; the damaged file is only read. Gives the number saved.
+@dataclass(frozen=True)
+class Salvaged:
+    """How many results were saved, how many the damage took, and whether checksums vouch for the saved ones.
+
+    Example:
+        >>> print(Salvaged(saved=198, dropped=2, verified=True))
+        198 results saved, 2 dropped as damaged
+    """
+
+    saved: int
+    dropped: int
+    verified: bool
+
+    def __str__(self) -> str:
+        doubt = (
+            "" if self.verified else "; the store was of a layout without checksums, so values may have changed unseen"
+        )
+        return f"{self.saved} results saved, {self.dropped} dropped as damaged{doubt}"
+
+
+def salvage(damaged: str | os.PathLike[str], new: str | os.PathLike[str]) -> Salvaged:
+    """Copy every whole result of a damaged store into a new one; the damaged file is only read.
 
     A file cut short has lost its last pages: they are replaced by empty ones in a temporary copy, and each result is
-    then read by itself, so that a hole costs the results that lay in it and no others.
+    then read by itself, so that a hole costs the results that lay in it and no others. A result whose checksum is wrong is
+    dropped.
 
     Example:
         >>> import tempfile, pathlib
@@ -31,7 +56,7 @@ def salvage(damaged: str | os.PathLike[str], new: str | os.PathLike[str]) -> int
         >>> with Store(folder / "a.sqlite") as store:
         ...     _ = store.put("squares", 1, {"x": 3, "seed": 0}, {"square": 9})
         >>> salvage(folder / "a.sqlite", folder / "b.sqlite")
-        1
+        Salvaged(saved=1, dropped=0, verified=True)
     """
     source = Path(damaged)
     if not source.exists():
@@ -44,63 +69,84 @@ def salvage(damaged: str | os.PathLike[str], new: str | os.PathLike[str]) -> int
         wal = Path(f"{source}-wal")
         if wal.exists():
             shutil.copyfile(wal, f"{copy}-wal")
-        _pad(copy)
+        _mend_header(copy)
         try:
-            return _copy_rows(copy, new)
-        except sqlite3.DatabaseError as error:
+            found = _whole_rows(copy)
+        except sqlite3.Error as error:
             raise StoreError(f"nothing could be read from {source}: {error}; restore a copy of it.") from error
+    if not found.rows and found.lost:
+        raise StoreError(f"none of the {found.lost} results in {source} is whole; restore a copy of it.")
+    with Store(new) as store:
+        store.put_rows(found.rows, found.scales)
+    return Salvaged(len(found.rows), found.lost, found.summed)
 
 
-def _pad(path: Path) -> None:
-    """Bring a cut file back to the length its header states (file format, sec. 1.3: page size at 16, pages at 28)."""
+def _mend_header(path: Path) -> None:
+    """In the copy: the bytes every store of ours begins with, and the length that the header states.
+
+    File format of SQLite, sec. 1.3: page size at 16, versions and fixed fractions from 18, pages at 28.
+    """
     with open(path, "r+b") as file:
         header = file.read(100)
-        if len(header) < 100 or not header.startswith(b"SQLite format 3\0"):
+        (size,) = struct.unpack(">H", header[16:18]) if len(header) == 100 else (0,)
+        size = 65536 if size == 1 else size
+        size = size if size in (2**k for k in range(9, 17)) else 4096
+        if len(header) < 100 or not (header.startswith(b"SQLite format 3\0") or os.path.getsize(path) >= size):
             raise StoreError(f"the first page of {path.name} is gone: nothing can be saved from this file.")
-        (size,) = struct.unpack(">H", header[16:18])
+        file.seek(0)
+        file.write(
+            b"SQLite format 3\0" + struct.pack(">H", 1 if size == 65536 else size) + bytes((2, 2, 0, 64, 32, 32))
+        )
         (pages,) = struct.unpack(">I", header[28:32])
-        whole = (65536 if size == 1 else size) * pages
-        if os.path.getsize(path) < whole:
-            file.truncate(whole)
+        there = os.path.getsize(path)
+        if there < size * pages <= there + size * _PAGES:
+            file.truncate(size * pages)
+        elif there < size * pages:
+            file.seek(28)
+            file.write(struct.pack(">I", there // size))
 
 
-def _copy_rows(copy: Path, new: str | os.PathLike[str]) -> int:
-    db = sqlite3.connect(copy, isolation_level=None)
-    saved = 0
-    try:
+@dataclass(frozen=True)
+class _Found:
+    rows: list[Row]
+    scales: dict[str, list[str]]
+    lost: int
+    summed: bool
+
+
+def _whole_rows(copy: Path) -> _Found:
+    with contextlib.closing(sqlite3.connect(copy, isolation_level=None)) as db:
+        db.text_factory = as_text
+        names = [row[1] for row in db.execute("PRAGMA table_info(results)")]
+        if len(names) not in (9, 10):
+            raise sqlite3.DatabaseError("the table of results is gone")
+        summed = len(names) == 10
+        known: set[int] = set()  # numbers of the rows that the two indices list
+        for index in ("sqlite_autoindex_results_1", "results_by_paper"):
+            known |= {n for (n,) in _until_error(db, f"SELECT rowid FROM results INDEXED BY {index}") if n > 0}
+        rows: dict[int, Row] = {}
+        number, last = 0, max((n for n in known if n <= 2 * len(known) + _HOLE), default=0)  # others are damaged too
+        while number < last + _HOLE:  # rows are numbered from 1 without gaps, but for the holes
+            number += 1
+            values = next(_until_error(db, "SELECT * FROM results WHERE rowid=?", number), None)
+            if values is None:
+                continue
+            known.add(number)
+            last = max(last, number)
+            with contextlib.suppress(DamagedRow):
+                row = Row.checked(values[:9], values[9] if summed else None, summed=summed)
+                row.read()
+                rows[number] = row
+        keys = {row.key for row in rows.values()}
         scales: dict[str, list[str]] = {}
-        for key, scale in _whole(db, "SELECT key, scale FROM scales"):
-            scales.setdefault(key, []).append(scale)
-        with Store(new) as store, store._transaction() as out:
-            rowid = last_whole = 0
-            while rowid - last_whole < _HOLE:  # rows are numbered from 1 without gaps, but for the holes
-                rowid += 1
-                row = next(_whole(db, f"SELECT * FROM results WHERE rowid={rowid}"), None)
-                if row is None or not _decodes(row):
-                    continue
-                last_whole = rowid
-                out.execute("INSERT OR IGNORE INTO results VALUES (?,?,?,?,?,?,?,?,?)", row)
-                out.executemany(
-                    "INSERT OR IGNORE INTO scales VALUES (?,?)", [(row[0], s) for s in scales.get(row[0], [])]
-                )
-                saved += 1
-    finally:
-        db.close()
-    return saved
+        for key, scale in _until_error(db, "SELECT key, scale FROM scales"):
+            if key in keys and scale in SCALES:
+                scales.setdefault(key, []).append(scale)
+    unique = {row.key: row for row in rows.values()}
+    return _Found(list(unique.values()), scales, len(known - rows.keys()), summed)
 
 
-def _decodes(row: tuple[Any, ...]) -> bool:
-    """Whether the metrics and arrays of a row can be read: a hole may lie inside it."""
-    try:
-        decode_result(row[4], row[5])
-    except Exception:
-        return False
-    return True
-
-
-def _whole(db: sqlite3.Connection, query: str) -> Iterator[tuple[Any, ...]]:
+def _until_error(db: sqlite3.Connection, query: str, *values: int) -> Iterator[tuple[Any, ...]]:
     """The rows of a query up to the first that cannot be read."""
-    try:
-        yield from db.execute(query)
-    except sqlite3.DatabaseError:
-        return
+    with contextlib.suppress(sqlite3.Error):
+        yield from db.execute(query, values)

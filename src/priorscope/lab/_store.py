@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-import json
+import contextlib
 import os
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from priorscope.lab._paper import Paper
-from priorscope.lab._point import Point, canonical_json, decode_result, encode_result, point_key
+from priorscope.lab._point import Point, canonical_json, encode_result, point_key
+from priorscope.lab._row import COLUMNS, DamagedRow, Row
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["Store", "StoreError", "default_store_path"]
 
-_SCHEMA_VERSION = 1
+_SCHEMA_VERSION = 2  # 1 had no checksums
 _APPLICATION_ID = 0x7072_7363  # "prsc", so that another program's SQLite file is told apart
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS results (
     key TEXT PRIMARY KEY, paper TEXT NOT NULL, version INTEGER NOT NULL, point TEXT NOT NULL,
-    metrics TEXT NOT NULL, arrays BLOB, code TEXT NOT NULL, seconds REAL NOT NULL, finished REAL NOT NULL);
+    metrics TEXT NOT NULL, arrays BLOB, code TEXT NOT NULL, seconds REAL NOT NULL, finished REAL NOT NULL, checksum TEXT);
 CREATE INDEX IF NOT EXISTS results_by_paper ON results (paper, version);
 CREATE TABLE IF NOT EXISTS scales (key TEXT NOT NULL, scale TEXT NOT NULL, PRIMARY KEY (key, scale)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS failures (
@@ -40,6 +42,16 @@ class StoreError(RuntimeError):
         >>> issubclass(StoreError, RuntimeError)
         True
     """
+
+
+def as_text(data: bytes) -> str:
+    """Stored text; bytes that damage has made no UTF-8 are kept apart, so that they are found by the checksum.
+
+    Example:
+        >>> as_text(b"caf\\xc3\\xa9"), as_text(b"\\xff") == chr(0xDCFF)
+        ('café', True)
+    """
+    return data.decode("utf-8", "surrogateescape")
 
 
 def default_store_path() -> Path:
@@ -75,8 +87,10 @@ class Store:
             raise FileNotFoundError(f"there is no store at {self.path}; run `priorscope reproduce NAME` to make one.")
         if not (memory or readonly):
             self._make_parent(exists)
+        self._summed = True  # whether the table of results has checksums
         try:
             self._connection = self._connect(memory)
+            self._connection.text_factory = as_text
             self._check()
         except sqlite3.DatabaseError as error:
             self._close_quietly()
@@ -124,6 +138,8 @@ class Store:
             )
         if tables and application != _APPLICATION_ID:
             raise StoreError(f"{self.path} is an SQLite file, but not a priorscope store. Give another --store.")
+        columns = [row[1] for row in db.execute("PRAGMA table_info(results)")]
+        self._summed = "checksum" in columns or not tables
         if self.readonly:
             return
         db.execute("PRAGMA journal_mode=WAL")
@@ -133,6 +149,31 @@ class Store:
                 f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA application_id={_APPLICATION_ID}; "
                 f"PRAGMA user_version={_SCHEMA_VERSION}; COMMIT;"
             )
+        elif not self._summed:
+            self._add_checksums()
+
+    def _add_checksums(self) -> None:
+        """Bring a store of layout 1 to layout 2, all or nothing, and say so."""
+        with self._transaction() as db:
+            if "checksum" in [row[1] for row in db.execute("PRAGMA table_info(results)")]:
+                self._summed = True  # another process was faster
+                return
+            db.execute("ALTER TABLE results ADD COLUMN checksum TEXT")
+            done = 0
+            for (number,) in db.execute("SELECT rowid FROM results").fetchall():
+                values = db.execute(f"SELECT {COLUMNS} FROM results WHERE rowid=?", [number]).fetchone()
+                with contextlib.suppress(DamagedRow):  # what cannot be read gets no checksum, and stays damaged
+                    row = Row.checked(values, None, summed=False)
+                    row.read()
+                    db.execute("UPDATE results SET checksum=? WHERE rowid=?", [row.checksum(), number])
+                    done += 1
+            db.execute(f"PRAGMA user_version={_SCHEMA_VERSION}")
+        self._summed = True
+        warnings.warn(
+            f"the store {self.path} was of layout 1: {done} results got a checksum. Versions of priorscope before this "
+            "one cannot open it any more.",
+            stacklevel=4,
+        )
 
     def _explain(self, error: sqlite3.DatabaseError) -> StoreError:
         """SQLite's message, with what it means here and what to do."""
@@ -146,7 +187,7 @@ class Store:
         elif "malformed" in text or "not a database" in text or "corrupt" in text:
             advice = (
                 "the file is damaged or cut short and was left as it is: restore a copy, or save every whole result "
-                "into a new store with `priorscope.lab.salvage(damaged, new)`"
+                f"into a new store with `priorscope salvage {self.path} NEW`"
             )
         else:
             advice = "nothing was changed"
@@ -207,11 +248,18 @@ class Store:
     ) -> bool:
         """As :meth:`put`, for a result that a worker has already turned into JSON and npz bytes."""
         key = point_key(paper, version, point)
-        row = (key, paper, version, canonical_json(point), metrics, arrays, code, seconds, time.time())
+        row = Row(key, paper, version, canonical_json(point), metrics, arrays, code, float(seconds), time.time())
+        return self.put_rows([row], {key: [scale]} if scale is not None else {}) == 1
+
+    def put_rows(self, rows: Iterable[Row], scales: Mapping[str, Iterable[str]]) -> int:
+        """Store rows with the scales of their keys in one transaction; gives how many were new."""
+        new = 0
         with self._transaction() as db:
-            new = db.execute("INSERT OR IGNORE INTO results VALUES (?,?,?,?,?,?,?,?,?)", row).rowcount == 1
-            if scale is not None:
-                db.execute("INSERT OR IGNORE INTO scales VALUES (?,?)", (key, scale))
+            for row in rows:
+                values = (*row.columns(), row.checksum())
+                new += db.execute("INSERT OR IGNORE INTO results VALUES (?,?,?,?,?,?,?,?,?,?)", values).rowcount
+            marks = [(key, scale) for key, names in scales.items() for scale in names]
+            db.executemany("INSERT OR IGNORE INTO scales VALUES (?,?)", marks)
         return new
 
     def put_failure(self, paper: str, version: int, point: Point, attempt: int, traceback: str, code: str = "") -> None:
@@ -237,9 +285,27 @@ class Store:
 
     def get(self, paper: str, version: int, point: Point) -> dict[str, Any] | None:
         """The result of a point, arrays included, or None."""
-        query = "SELECT metrics, arrays FROM results WHERE key=?"
-        rows = self._rows(query, [point_key(paper, version, point)])
-        return decode_result(*rows[0]) if rows else None
+        rows = self._whole("WHERE r.key=?", [point_key(paper, version, point)])
+        return rows[0][2] if rows else None
+
+    def _whole(self, where: str, values: Iterable[Any]) -> list[tuple[Row, Point, dict[str, Any]]]:
+        """The rows of a query on results ``r`` with point and result, each checked: the first that is damaged ends it."""
+        columns = ", ".join(f"r.{name}" for name in COLUMNS.split(", "))
+        checksum = "r.checksum" if self._summed else "NULL"
+        rows = []
+        for number, given, *found in self._rows(
+            f"SELECT r.rowid, {checksum}, {columns} FROM results r {where}", values
+        ):
+            try:
+                row = Row.checked(tuple(found), given, summed=self._summed)
+                rows.append((row, *row.read()))
+            except DamagedRow as error:
+                raise StoreError(
+                    f"store {self.path}: result {number} (paper {found[1]!r}, point {found[3]!r}) is damaged: {error}. The "
+                    "file was left as it is: restore a copy, or save every whole result into a new store with "
+                    f"`priorscope salvage {self.path} NEW`."
+                ) from error
+        return rows
 
     def keys(self, paper: str, version: int) -> set[str]:
         """The keys of all stored points of a paper's version."""
@@ -269,19 +335,18 @@ class Store:
 
         name = paper.name if isinstance(paper, Paper) else paper
         version = paper.version if isinstance(paper, Paper) else self.papers().get(paper, 0)
-        query = "SELECT r.key, point, metrics, arrays, seconds, code, finished FROM results r"
         marked = scale is not None and not isinstance(paper, Paper)
-        query += " JOIN scales s ON s.key = r.key AND s.scale = ?" if marked else ""
-        query += " WHERE paper=? AND version=? ORDER BY point"
-        rows = self._rows(query, [*([scale] if marked else []), name, version])
+        where = "JOIN scales s ON s.key = r.key AND s.scale = ? " if marked else ""
+        where += "WHERE r.paper=? AND r.version=? ORDER BY r.point"
+        rows = self._whole(where, [*([scale] if marked else []), name, version])
         if isinstance(paper, Paper) and scale:
             place = {paper.key(point): i for i, point in enumerate(paper.points(scale))}
-            rows = sorted((row for row in rows if row[0] in place), key=lambda row: place[row[0]])
+            rows = sorted((row for row in rows if row[0].key in place), key=lambda row: place[row[0].key])
         records = []
-        for _, point, metrics, arrays, seconds, code, finished in rows:
-            record = {**json.loads(point), **decode_result(metrics, arrays)}
+        for row, point, result in rows:
+            record = {**point, **result}
             if details:
-                record |= {"run_seconds": seconds, "run_code": code, "run_finished": finished}
+                record |= {"run_seconds": row.seconds, "run_code": row.code, "run_finished": row.finished}
             records.append(record)
         return pd.DataFrame.from_records(records) if records else pd.DataFrame()
 
