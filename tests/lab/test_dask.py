@@ -1,5 +1,12 @@
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+
 import pytest
 
 from priorscope.lab import Store, dask_executor, sweep
@@ -26,3 +33,46 @@ def test_a_cluster_sweep_survives_the_death_of_a_worker(toy, tmp_path):
     assert (tmp_path / "tried-1").exists()  # the point did kill its worker
     assert (summary.ran, summary.failed) == (12, 0)
     assert store.table("die_once").sort_values("x")["square"].tolist() == [x * x for x in range(12)]
+
+
+def test_a_lost_scheduler_is_told_as_such_and_its_points_stay_untried(toy, tmp_path):
+    """Real processes: a scheduler that is killed while points are under way, and a worker."""
+    file = tmp_path / "scheduler.json"
+    there = {**os.environ, "PYTHONPATH": os.pathsep.join([*sys.path])}
+    quiet = {"env": there, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    words = ["--scheduler-file", str(file), "--no-dashboard"]
+    python = [sys.executable, "-m"]
+    scheduler = subprocess.Popen([*python, "distributed.cli.dask_scheduler", "--port", "0", *words], **quiet)
+    worker = None
+    try:
+        deadline = time.monotonic() + 60
+        while not file.exists() or not file.read_text():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        address = json.loads(file.read_text())["address"]
+        more = ["--nthreads", "1", "--no-nanny", "--death-timeout", "5"]
+        worker = subprocess.Popen([*python, "distributed.cli.dask_worker", *words, *more], **quiet)
+        store = Store(tmp_path / "s.sqlite")
+        log = tmp_path / "log"
+
+        def strike():
+            while not log.exists() or len(log.read_text().split()) < 5:
+                time.sleep(0.02)
+            scheduler.kill()
+
+        threading.Thread(target=strike, daemon=True).start()
+        with (
+            pytest.raises(
+                ConnectionError, match=r"scheduler at tcp://.* is gone: \d+ of 300 .*the others stay untried"
+            ),
+            dask_executor(address, timeout=2.0) as executor,
+        ):
+            sweep(toy.paper(toy.nap), toy.naps(300, 0.05, str(log)), store, executor)
+        assert store.failures().empty  # nobody blames the points
+        assert len(store.table("nap")) < 300
+    finally:
+        scheduler.kill()
+        scheduler.wait()
+        if worker is not None:
+            worker.kill()
+            worker.wait()

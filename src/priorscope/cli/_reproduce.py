@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import signal
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -53,7 +56,8 @@ def reproduce(
     with Store(store) as runs, contextlib.ExitStack() as stack:
         executor = stack.enter_context(dask_executor(cluster)) if cluster is not None else None
         try:
-            summary = sweep(paper, points, runs, executor, scale=scale, jobs=jobs, retries=retries)
+            with _interruptible():
+                summary = sweep(paper, points, runs, executor, scale=scale, jobs=jobs, retries=retries)
         except Interrupted as stop:
             typer.echo(str(stop), err=True)
             raise typer.Exit(130) from None
@@ -72,6 +76,20 @@ def reproduce(
             err=True,
         )
         raise typer.Exit(1)
+
+
+@contextlib.contextmanager
+def _interruptible() -> Iterator[None]:
+    """Let Ctrl-C raise KeyboardInterrupt, which a sweep answers by storing what is finished."""
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or before in (signal.SIG_IGN, None):
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _counts(summary: Any) -> dict[str, Any]:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import multiprocessing
 import os
 import signal
 import sys
 import threading
-from collections.abc import Callable
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
-from typing import Any
+from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError, Executor, Future, ProcessPoolExecutor
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["SerialExecutor", "available_cores", "dask_executor", "process_executor"]
+if TYPE_CHECKING:
+    from distributed import Client
+
+__all__ = ["ClusterExecutor", "ClusterLost", "SerialExecutor", "available_cores", "dask_executor", "process_executor"]
 
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
 
@@ -81,6 +85,27 @@ def _start_worker(module: str | None) -> None:
         threadpool_limits(1)
 
 
+@contextlib.contextmanager
+def _deaf() -> Iterator[None]:
+    """Hold Ctrl-C back: processes started meanwhile never hear it, and this one hears it afterwards."""
+    if sys.platform == "win32":
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+class _Pool(ProcessPoolExecutor):
+    """A pool whose processes, and the server they are forked from, are deaf to Ctrl-C from their first moment."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        with _deaf():
+            return super().submit(fn, *args, **kwargs)
+
+
 def process_executor(jobs: int | None = None, *, module: str | None = None) -> ProcessPoolExecutor:
     """Local processes, one torch thread each, warm (``module`` imported before the first point).
 
@@ -98,7 +123,7 @@ def process_executor(jobs: int | None = None, *, module: str | None = None) -> P
     context = multiprocessing.get_context(method)
     if method == "forkserver" and module is not None and module != "__main__":
         context.set_forkserver_preload([module])
-    return ProcessPoolExecutor(jobs, mp_context=context, initializer=_start_worker, initargs=(module,))
+    return _Pool(jobs, mp_context=context, initializer=_start_worker, initargs=(module,))
 
 
 def stop_now(executor: Executor) -> None:
@@ -110,9 +135,65 @@ def stop_now(executor: Executor) -> None:
             process.terminate()
 
 
+class ClusterExecutor(Executor):
+    """An executor on a Dask cluster that knows whether its scheduler is still there.
+
+    Example:
+        >>> issubclass(ClusterExecutor, Executor)
+        True
+    """
+
+    def __init__(self, client: Client, address: str) -> None:
+        self.address = address
+        self._client = client
+        self._inner = client.get_executor(pure=False)
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Send the call to the cluster; :class:`ClusterLost` when the scheduler is gone."""
+        try:
+            return self._inner.submit(fn, *args, **kwargs)
+        except Exception as error:
+            if self.lost:
+                raise ClusterLost(self.address) from error
+            raise
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Drop what waits; there is nobody to tell when the scheduler is gone."""
+        if not self.lost:
+            self._inner.shutdown(wait=wait, cancel_futures=cancel_futures)
+
+    @property
+    def lost(self) -> bool:
+        """Whether the connection is closed; a client that is still trying to reconnect is not lost yet."""
+        return self._client.status in ("closing", "closed")
+
+    def blames_cluster(self, error: BaseException) -> bool:
+        """Whether what a future raised speaks of the cluster and not of its point.
+
+        A run's own error never comes this way (:func:`_execute` catches it). A future is cancelled only when the
+        scheduler went away or was started anew; a closed connection is an OSError.
+        """
+        return isinstance(error, CancelledError) or (isinstance(error, OSError) and self._client.status != "running")
+
+
+class ClusterLost(ConnectionError):
+    """The scheduler of a cluster went away during a sweep; the points that had not come back were not tried.
+
+    Example:
+        >>> str(ClusterLost("tcp://host:8786"))
+        'the Dask scheduler at tcp://host:8786 is gone'
+    """
+
+    def __init__(self, address: str) -> None:
+        super().__init__(f"the Dask scheduler at {address} is gone")
+
+
 @contextlib.contextmanager
-def dask_executor(address: str, *, timeout: float = 10.0):  # type: ignore[no-untyped-def]
+def dask_executor(address: str, *, timeout: float = 10.0) -> Iterator[ClusterExecutor]:
     """An executor on the Dask cluster whose scheduler listens at ``address``; a dead worker's points run again elsewhere.
+
+    A scheduler that is gone for longer than ``timeout`` seconds ends the sweep with :class:`ConnectionError`; what came back
+    is stored.
 
     Example:
         >>> with dask_executor("tcp://127.0.0.1:1", timeout=0.2):
@@ -127,12 +208,29 @@ def dask_executor(address: str, *, timeout: float = 10.0):  # type: ignore[no-un
         raise ImportError(
             "a Dask cluster needs the package `distributed`: pip install 'priorscope[cluster]'"
         ) from error
+    with _quiet("distributed", "tornado"):
+        try:
+            client = Client(address, timeout=timeout, set_as_default=False)
+        except (OSError, TimeoutError, ValueError) as error:
+            raise ConnectionError(
+                f"no Dask scheduler answers at {address} within {timeout:g} s. Start one with `dask scheduler` and workers "
+                "with `dask worker ADDRESS --nthreads 1`, then give its address, as in tcp://host:8786."
+            ) from error
+        with client:
+            yield ClusterExecutor(client, address)
+
+
+@contextlib.contextmanager
+def _quiet(*names: str) -> Iterator[None]:
+    """Keep the tracebacks these libraries log to themselves: a lost connection is told by us, once."""
+    levels = {name: logging.getLogger(name).level for name in names}
+    # Children with a level of their own do not follow their parent's.
+    children = [log for log in logging.root.manager.loggerDict if log.startswith(tuple(f"{name}." for name in names))]
+    levels |= {name: logging.getLogger(name).level for name in children}
+    for name in levels:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
-        client = Client(address, timeout=timeout, set_as_default=False)
-    except (OSError, TimeoutError, ValueError) as error:
-        raise ConnectionError(
-            f"no Dask scheduler answers at {address} within {timeout:g} s. Start one with `dask scheduler` and workers "
-            "with `dask worker ADDRESS --nthreads 1`, then give its address, as in tcp://host:8786."
-        ) from error
-    with client:
-        yield client.get_executor(pure=False)
+        yield
+    finally:
+        for name, level in levels.items():
+            logging.getLogger(name).setLevel(level)

@@ -14,7 +14,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from priorscope.lab._executors import SerialExecutor, available_cores, one_thread, process_executor, stop_now
+from priorscope.lab._executors import (
+    ClusterExecutor,
+    ClusterLost,
+    SerialExecutor,
+    available_cores,
+    one_thread,
+    process_executor,
+    stop_now,
+)
 from priorscope.lab._paper import Paper
 from priorscope.lab._point import Point, encode_result
 from priorscope.lab._progress import Watcher, watch
@@ -23,6 +31,8 @@ from priorscope.lab._store import Store
 __all__ = ["Interrupted", "SweepSummary", "code_version", "sweep"]
 
 _WINDOW = 512  # points handed to a foreign executor at a time: enough for a cluster, little to drop at Ctrl-C
+
+_LOOK = 1.0  # seconds between two looks at whether a cluster without news is still there
 
 _DIED = (
     "its worker process died: killed, out of memory, or unable to start (a script that sweeps at its top level needs "
@@ -154,11 +164,16 @@ def sweep(
     if not todo:
         return SweepSummary(0, len(stored), 0, time.perf_counter() - start)
     job = _Job(paper, store, scale, retries)
-    with watch(paper.name, len(todo), progress) as tell:
-        if executor is not None:
-            job.run(todo, executor, _WINDOW, tell, single=not isinstance(executor, SerialExecutor))
-        else:
-            _run_locally(job, todo, jobs, tell)
+    try:
+        with watch(paper.name, len(todo), progress) as tell:
+            if executor is not None:
+                job.run(todo, executor, _WINDOW, tell, single=not isinstance(executor, SerialExecutor))
+            else:
+                _run_locally(job, todo, jobs, tell)
+    except Interrupted:
+        raise
+    except KeyboardInterrupt as error:  # between two calls of run: while a pool starts or ends
+        raise job.interrupted(len(todo)) from error
     return SweepSummary(job.ran, len(stored), job.failed, time.perf_counter() - start)
 
 
@@ -222,9 +237,11 @@ class _Job:
                 while waiting and len(flying) < window:
                     future = executor.submit(_execute, self.paper.run, waiting[0], single)
                     flying[future] = waiting.popleft()
-                done, _ = wait(flying, return_when=FIRST_COMPLETED)
+                done, _ = wait(flying, timeout=_LOOK, return_when=FIRST_COMPLETED)
+                if not done and isinstance(executor, ClusterExecutor) and executor.lost:
+                    raise ClusterLost(executor.address)
                 for future in done:
-                    finished = self._collect(future)
+                    finished = self._collect(future, executor)
                     point = flying.pop(future)
                     if finished.failure:
                         if self.may_retry(point, finished.failure):
@@ -237,25 +254,37 @@ class _Job:
             if own:
                 return lost
             raise
+        except ClusterLost as error:
+            self._keep_finished(flying)
+            raise ConnectionError(
+                f"{error}: {self.ran} of {total} points of {self.paper.name!r} were finished now and are stored in "
+                f"{self.store.path}; the others stay untried. Start it again and run the same command to go on."
+            ) from error
         except KeyboardInterrupt as error:
             self._keep_finished(flying)
             stop_now(executor)
-            raise Interrupted(
-                f"stopped: {self.ran} of {total} points of {self.paper.name!r} were finished now and are stored in "
-                f"{self.store.path}; run the same command to go on."
-            ) from error
+            raise self.interrupted(total) from error
         except BaseException:
             stop_now(executor)
             raise
         return []
 
-    def _collect(self, future: Future[_Finished]) -> _Finished:
-        """A future's outcome; what an executor itself raises (not a lost pool) counts as a failed attempt."""
+    def interrupted(self, total: int) -> Interrupted:
+        """What Ctrl-C ends a sweep with."""
+        return Interrupted(
+            f"stopped: {self.ran} of {total} points of {self.paper.name!r} were finished now and are stored in "
+            f"{self.store.path}; run the same command to go on."
+        )
+
+    def _collect(self, future: Future[_Finished], executor: Executor) -> _Finished:
+        """A future's outcome; what an executor itself raises (not a lost pool or cluster) counts as a failed attempt."""
         try:
             return future.result()
         except BrokenExecutor:
             raise
-        except Exception:
+        except Exception as error:
+            if isinstance(executor, ClusterExecutor) and executor.blames_cluster(error):
+                raise ClusterLost(executor.address) from error
             return _Finished(failure=traceback.format_exc())
 
     def _keep(self, point: Point, finished: _Finished) -> None:
