@@ -28,7 +28,9 @@ from priorscope.models import (
     lcn,
     lenet,
     mixer,
+    mlp,
     resnet18,
+    small_resnet,
     vec,
     vgg11,
     vit,
@@ -192,6 +194,24 @@ def test_finite_networks_for_small_images(make) -> None:  # type: ignore[no-unty
         model.network((3, 8, 8), parametrisation="ntk")
     with pytest.raises(ValueError, match="needs images"):
         model.network((8,))
+
+
+def test_small_networks_by_hand() -> None:
+    x = torch.randn(3, 2, 8, 8, generator=torch.Generator().manual_seed(0), dtype=DOUBLE)
+    net = small_resnet().network((2, 8, 8), width=4, outputs=3, seed=1, dtype=DOUBLE)
+    w = dict(net.named_parameters())
+    conv = lambda h, name: nn.functional.conv2d(h, w[f"{name}.weight"], w[f"{name}.bias"], padding=1)  # noqa: E731
+    gelu = lambda u: u * (1 + torch.erf(u / sqrt(2))) / 2  # noqa: E731
+    halve = lambda h: h.reshape(*h.shape[:2], h.shape[2] // 2, 2, h.shape[3] // 2, 2).mean((3, 5))  # noqa: E731
+    h = gelu(conv(x, "stem"))
+    h = halve(h + gelu(conv(h, "second")))
+    h = halve(h + gelu(conv(h, "third")))
+    torch.testing.assert_close(net(x), h.mean((2, 3)) @ w["readout.weight"].mT + w["readout.bias"])
+    dense = mlp().network((2, 8, 8), width=5, outputs=1, seed=1, dtype=DOUBLE)
+    w1, b1, w2, b2, w3, b3 = dense.parameters()
+    torch.testing.assert_close(dense(x), gelu(gelu(x.flatten(1) @ w1.mT + b1) @ w2.mT + b2) @ w3.mT + b3)
+    with pytest.raises(ValueError, match="small_resnet needs images"):
+        small_resnet().network((2, 3, 3))
 
 
 def test_resnet18_has_the_published_size() -> None:

@@ -5,7 +5,6 @@ import torch
 from torch import nn
 
 import priorscope as ps
-from priorscope.inference import train_stacked
 from priorscope.probes import AverageGeometry, geometry_evolution, geometry_trajectory, matrix_correlation
 from priorscope.probes.geometry._draws import Draws
 
@@ -59,34 +58,6 @@ def test_training_correlations_and_velocity_are_those_of_a_plain_loop():
     assert path.chart().to_dict()["$schema"]
     later = geometry_evolution([path.network(i) for i in range(2)], data.inputs, data.targets, n_probes=2)
     assert later.n_models == 2
-
-
-def test_networks_trained_together_are_those_trained_alone():
-    """Five in one call of vmap against the plain loop, with clipping and a falling rate; a control without the fall."""
-    draws = Draws(nn.Sequential(nn.Flatten(), nn.Linear(4, 5), nn.GELU(), nn.Linear(5, 1)), (4,), 3)
-    start = draws(5)
-    generator = torch.Generator().manual_seed(0)
-    x, y = torch.randn(5, 12, 4, generator=generator), torch.randn(5, 12, generator=generator).sign()
-    options = {"epochs": 3, "learning_rate": 0.5, "batch": 5, "seed": 2, "clip": 0.1}
-    together = train_stacked(draws.template, start, x, y, decay=True, **options)
-    alone = [
-        train_stacked(
-            draws.template,
-            {k: v[i : i + 1] for k, v in start.items()},
-            x[i : i + 1],
-            y[i : i + 1],
-            decay=True,
-            **options,
-        )
-        for i in range(5)
-    ]
-    for k, v in together.items():
-        torch.testing.assert_close(v, torch.cat([a[k] for a in alone]), rtol=1e-4, atol=1e-6)
-        assert (
-            float((v - start[k]).flatten(1).norm(dim=1).max()) < 9 * 0.5 * 0.1 * 10
-        )  # nine clipped steps, momentum 0.9
-    steady = train_stacked(draws.template, start, x, y, **options)
-    assert not torch.allclose(steady["1.weight"], together["1.weight"], atol=1e-3)
 
 
 def test_bad_input():
