@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,22 +9,7 @@ import pytest
 
 from priorscope.profiles import Profile
 
-CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chromium-browser")
-ARGUMENTS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 
-needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    sync = pytest.importorskip("playwright.sync_api")
-    with sync.sync_playwright() as play:
-        running = play.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield running
-        running.close()
-
-
-@needs_browser
 @pytest.mark.parametrize("width, scheme", [(1200, "light"), (390, "dark")])
 def test_page_in_a_browser(small_profile: Profile, tmp_path: Path, browser: Any, width: int, scheme: str) -> None:
     file = tmp_path / "index.html"

@@ -62,6 +62,7 @@ def geometry(
     Example: priorscope geometry --model lenet --shape 1x16x16 --models 500
     """
     from priorscope.probes import average_geometry
+    from priorscope.report import save_chart
 
     try:
         if chart is not None and chart.suffix not in FORMATS:
@@ -89,11 +90,7 @@ def geometry(
         picture: Any = (result.chart() | result.picture()).resolve_scale(color="independent")
         if len(result.input_shape) == 3:
             picture = (picture & result.modes_picture()).resolve_scale(color="independent")
-        try:
-            picture.save(str(chart))
-        except OSError as error:
-            typer.echo(f"error: cannot write {chart}: {error}", err=True)
-            raise typer.Exit(1) from error
+        save_chart(picture, chart)
     if as_json:
         typer.echo(json.dumps(facts))
         return

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from priorscope.report._page._document import chart_page, vega_lite_version
 from priorscope.report._theme import styled
 
 __all__ = ["save_chart"]
@@ -15,8 +16,8 @@ __all__ = ["save_chart"]
 def save_chart(chart: Any, path: str | os.PathLike[str], *, mode: str | None = None, scale: float = 2.0) -> Path:
     """Write an Altair chart; the ending of ``path`` says how: .html, .png, .svg, .pdf or .json.
 
-    HTML carries its scripts inside and reads on light and dark pages; the others are drawn on white unless ``mode`` says
-    otherwise.
+    HTML carries its scripts inside, loads nothing, shows whatever text the data hold as text, and follows the reader's choice
+    of light or dark; the others are drawn on white unless ``mode`` says otherwise.
 
     Example:
         >>> import altair as alt, pandas as pd, tempfile, pathlib
@@ -28,16 +29,16 @@ def save_chart(chart: Any, path: str | os.PathLike[str], *, mode: str | None = N
     kind = file.suffix.lower().lstrip(".")
     if kind not in ("html", "png", "svg", "pdf", "json"):
         raise ValueError(f"a chart can be saved as .html, .png, .svg, .pdf or .json; got {file.name!r}.")
-    import altair as alt
     import vl_convert as vlc
 
-    spec = styled(chart, mode or ("both" if kind in ("html", "json") else "light"))
-    version = ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
     file.parent.mkdir(parents=True, exist_ok=True)
+    if kind == "html":
+        file.write_text(chart_page(chart, title=file.stem, mode=mode or "both"), encoding="utf-8")
+        return file
+    spec = styled(chart, mode or ("both" if kind == "json" else "light"))
+    version = vega_lite_version()
     if kind == "json":
         file.write_text(json.dumps(spec, indent=1) + "\n", encoding="utf-8")
-    elif kind == "html":
-        file.write_text(vlc.vegalite_to_html(spec, vl_version=version, bundle=True), encoding="utf-8")
     elif kind == "svg":
         file.write_text(vlc.vegalite_to_svg(spec, vl_version=version), encoding="utf-8")
     elif kind == "png":

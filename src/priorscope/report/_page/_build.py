@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from html import escape
-from importlib.resources import files
 from typing import Any
 
+from priorscope.report._page._document import document, specification
 from priorscope.report._tables import format_value
-from priorscope.report._theme import styled, theme
 
 __all__ = ["Figure", "Picture", "Section", "folded", "page", "table"]
 
@@ -102,48 +99,12 @@ def folded(summary: str, html: str) -> str:
     return f"<details><summary>{escape(summary)}</summary>{html}</details>"
 
 
-@lru_cache(maxsize=1)
-def drawing_library() -> str:
-    """Vega, Vega-Lite and Vega-Embed in one script, from the copy that vl-convert carries."""
-    import vl_convert as vlc
-
-    bundle: str = vlc.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=_version())
-    return bundle.replace("</script", "<\\/script")
-
-
-def _version() -> str:
-    import altair as alt
-
-    return ".".join(alt.SCHEMA_VERSION.lstrip("v").split(".")[:2])
-
-
-def _own(name: str) -> str:
-    return files("priorscope.report._page").joinpath(name).read_text(encoding="utf-8")
-
-
-def _specification(chart: Any) -> dict[str, Any]:
-    spec = styled(chart, "light")
-    spec["usermeta"] = {mode: {**spec["config"], **_palette(spec["config"], mode)} for mode in ("light", "dark")}
-    return spec
-
-
-def _palette(config: Mapping[str, Any], mode: str) -> dict[str, Any]:
-    """What changes between light and dark: ink and grid; the page's own paper shows through."""
-    return {**theme(mode), "background": "transparent", "view": config.get("view", {})}
-
-
-def inert_json(value: Any) -> str:
-    """JSON that no text inside it can end or turn into markup."""
-    text = json.dumps(value, default=str)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
 def _section(section: Section, charts: dict[str, Any]) -> str:
     parts = [f'<section id="{escape(section.id)}"><h2>{escape(section.title)}</h2>']
     parts += [f"<p>{_text(line)}</p>" for line in section.text]
     for figure in section.figures:
         label = f"chart-{section.id}-{figure.name}"
-        charts[label] = _specification(figure.chart)
+        charts[label] = specification(figure.chart)
         parts.append(
             f'<figure><div class="chart" id="{escape(label)}" role="img" aria-label="{escape(figure.alt)}"></div>'
             f"<figcaption>{_text(figure.caption)}</figcaption></figure>"
@@ -192,27 +153,13 @@ def page(
     if said:
         said = f'<div class="verdict{"" if sure else " open"}">{said}</div>'
     careful = "".join(f"<li>{_text(line)}</li>" for line in warnings)
-    scripts = ""
-    if charts:
-        scripts = (
-            f'<script type="application/json" id="charts">{inert_json(charts)}</script>'
-            f'<script type="module">{drawing_library()}</script><script type="module">{_own("draw.js")}</script>'
-        )
-    if live:
-        scripts += f'<script type="module">{live}</script>'
-    reach = "'none'" if live is None else "'self'"
-    policy = (
-        "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:; "
-        f"connect-src {reach}; form-action {reach}; base-uri 'none'"
-    )
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1"><title>{escape(title)}</title>'
-        f'<link rel="icon" href="data:,"><style>{_own("style.css")}</style></head><body>'
+    return document(
+        title,
         f'<a class="skip" href="#main">Skip to the result</a><header><h1>{escape(title)}</h1>'
         f'<p class="soft">{escape(subtitle)}</p><nav aria-label="Sections"><ul>{links}</ul></nav></header>'
         f'<main id="main">{said}'
         f"{f'<div class=warnings role=note><b>Take care</b><ul>{careful}</ul></div>' if careful else ''}{body}</main>"
-        f"<footer>{escape(footer)}</footer>{scripts}</body></html>\n"
+        f"<footer>{escape(footer)}</footer>",
+        charts=charts,
+        live=live,
     )

@@ -9,6 +9,7 @@ const draw = () => Promise.all(Object.entries(specs).map(async ([id, spec]) => {
     if (chosen.hconcat) { chosen.vconcat = chosen.hconcat; delete chosen.hconcat; } // panels below each other
   }
   const result = await vegaEmbed("#" + id, chosen, {
+    ast: true, // expressions are interpreted: no text becomes code
     renderer: "svg", actions: { export: true, source: false, compiled: false, editor: false },
     loader: { load: () => Promise.reject(new Error("this page loads nothing")) },
   });
