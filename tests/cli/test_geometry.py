@@ -37,7 +37,7 @@ def test_named_model_own_factory_and_mistakes(tmp_path, monkeypatch):
         (["--model", "own_geometry_model:make", "--shape", "5"], "does not take inputs of shape (5,)"),
         (["--model", "gap", "--shape", "1x4x4", "--chart", "g.bmp"], "a chart ends in .html"),
         (["--model", "nothing", "--shape", "4"], "no model 'nothing'"),
-        (["--model", "nowhere:f", "--shape", "4"], "cannot import 'f' from 'nowhere'"),
+        (["--model", "nowhere:f", "--shape", "4"], "cannot import 'nowhere' of 'nowhere:f'"),
         (["--model", "gap", "--shape", "1xa"], "a shape looks like 1x32x32"),
     ):
         bad = run(app, words)

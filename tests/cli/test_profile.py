@@ -181,3 +181,11 @@ def test_a_full_disk_and_an_interrupt_end_with_a_code(
     monkeypatch.setattr("priorscope.profiles._profile.data_symmetries", stop)
     code, _, _ = _run(words, capsys)
     assert code == 130
+
+
+def test_a_folder_may_have_a_dot_in_its_name(table, tmp_path, capsys):
+    out = tmp_path / "v1.0"
+    words = ["profile", str(table), "--target", "y", "--only-models", "--model", "fcn", "--no-trials", "--out", str(out)]
+    code, _, err = run(words, capsys)
+    assert code == 0, err
+    assert (out / "index.html").exists()

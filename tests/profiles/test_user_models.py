@@ -106,7 +106,7 @@ def test_factories_are_called_with_what_they_ask_for() -> None:
     hidden = user_candidate(lambda **kwargs: nn.Linear(4, kwargs["num_classes"]), "hidden", (4,), 3)
     assert hidden.model(torch.zeros(1, 4)).shape == (1, 3)
     assert user_candidate(ps.models.lenet(), None, (1, 28, 28), 10).model(torch.zeros(2, 1, 28, 28)).shape == (2, 10)
-    with pytest.raises(ValueError, match="wants depth, which a profile cannot know"):
+    with pytest.raises(ValueError, match="wants depth, which is not known here"):
         user_candidate(lambda depth: nn.Linear(4, depth), None, (4,), 1)
     with pytest.raises(TypeError, match="must give a tensor"):
         user_candidate(lambda: _Pair(), None, (4,), 1)

@@ -2,39 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-import os
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 FORMATS = (".html", ".png", ".svg", ".pdf")
-NAMED = ("fcn", "lcn", "vec", "gap", "lap", "lenet", "vgg11", "resnet18", "vit", "mixer")
-
-
-def find_model(name: str) -> Any:
-    """A named architecture, or the factory or module ``pkg.mod:name`` (the current folder can be imported from)."""
-    if name in NAMED:
-        from priorscope import models
-
-        return getattr(models, name)()
-    if ":" not in name:
-        raise ValueError(f"no model {name!r}; name one of {', '.join(NAMED)}, or your own factory as pkg.mod:factory.")
-    module, attribute = name.split(":", 1)
-    module = module.removesuffix(".py").replace("/", ".")  # a path is as good as a name
-    if os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())
-    try:
-        found = importlib.import_module(module)
-    except Exception as error:  # any mistake in the user's file
-        raise ValueError(f"cannot import {attribute!r} from {module!r}: {type(error).__name__}: {error}.") from error
-    if not hasattr(found, attribute):
-        names = sorted(n for n in vars(found) if not n.startswith("_") and callable(getattr(found, n)))
-        raise ValueError(f"{module!r} has no {attribute!r}; it has {', '.join(names[:12]) or 'nothing to call'}.")
-    return getattr(found, attribute)
 
 
 def find_shape(text: str) -> tuple[int, ...]:
@@ -46,9 +20,7 @@ def find_shape(text: str) -> tuple[int, ...]:
 
 
 def geometry(
-    model: Annotated[
-        str, typer.Option(help="gap, lenet, … or pkg.mod:factory (seed -> torch module, or without arguments)")
-    ],
+    model: Annotated[str, typer.Option(help="gap, lenet, …, package.module:factory, file.py:factory or timm:name")],
     shape: Annotated[str, typer.Option(help="input shape, such as 1x32x32")],
     n_models: Annotated[int, typer.Option("--models", help="initialisations to average over")] = 1000,
     precision: Annotated[float | None, typer.Option(help="stop when G is known to this relative error")] = None,
@@ -61,6 +33,7 @@ def geometry(
 
     Example: priorscope geometry --model lenet --shape 1x16x16 --models 500
     """
+    from priorscope.models import load
     from priorscope.probes import average_geometry
     from priorscope.report import save_chart
 
@@ -68,7 +41,7 @@ def geometry(
         if chart is not None and chart.suffix not in FORMATS:
             raise ValueError(f"a chart ends in {', '.join(FORMATS)}; got {chart.name!r}.")
         result = average_geometry(
-            find_model(model), find_shape(shape), n_models=n_models, probe_std=probe_std, precision=precision, seed=seed
+            load(model), find_shape(shape), n_models=n_models, probe_std=probe_std, precision=precision, seed=seed
         )
     except ValueError as error:
         typer.echo(f"error: {error}", err=True)

@@ -13,13 +13,14 @@ if TYPE_CHECKING:
 __all__ = ["profile"]
 
 _FORMATS = ("png", "svg", "pdf")
+_FILES = (".html", ".htm", ".json", ".csv", ".png", ".svg", ".pdf")  # endings of a file; "v1.0" is a fine folder
 
 
 def _check_out(out: Path | None, static: str | None) -> None:
     """Say what is wrong with the output before any work is done."""
     if out is not None and out.exists() and not out.is_dir():
         raise ValueError(f"--out wants a folder; {out} is a file. The page is written as index.html inside it.")
-    if out is not None and out.suffix:
+    if out is not None and out.suffix.lower() in _FILES and not out.is_dir():
         raise ValueError(f"--out wants a folder, not a file name like {out.name!r}; the page becomes index.html in it.")
     if static is not None and static not in _FORMATS:
         raise ValueError(f"--static takes {', '.join(_FORMATS)}; got {static!r}.")
@@ -66,7 +67,7 @@ def profile(
     data: Annotated[str, typer.Argument(help="digits, mnist, fashion-mnist, cifar10, or a file or folder.")] = "digits",
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for index.html and profile.json.")] = None,
     model: Annotated[
-        list[str] | None, typer.Option("--model", "-m", help="Also profile package.module:factory or timm:name.")
+        list[str] | None, typer.Option("--model", "-m", help="Also profile a model: gap, package.module:factory, file.py:factory, timm:name.")
     ] = None,
     only_models: Annotated[bool, typer.Option("--only-models", help="Leave the default candidates out.")] = False,
     pilot: Annotated[int, typer.Option(help="Samples to look at.")] = 300,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from priorscope.models.architectures._architecture import Architecture
+from priorscope.models.architectures._from_factory import from_factory
 from priorscope.models.architectures._from_module import from_module
 from priorscope.models.architectures._inclusion import gap_to_vec, lcn_to_vec, vec_to_lcn
+from priorscope.models.architectures._load import NAMED, load
 from priorscope.models.architectures._named import fcn, gap, lap, lcn, vec
 from priorscope.models.architectures.zoo import FiniteModel, lenet, mixer, mlp, resnet18, small_resnet, vgg11, vit
 from priorscope.models.kernels._covariance import Covariance
@@ -62,9 +64,11 @@ __all__ = [
     # architectures
     "Architecture",
     "Ensemble",
+    "NAMED",
     "FiniteModel",
     "Kernel",
     "fcn",
+    "from_factory",
     "from_module",
     "gap",
     "gap_to_vec",
@@ -72,6 +76,7 @@ __all__ = [
     "lcn",
     "lcn_to_vec",
     "lenet",
+    "load",
     "mixer",
     "mlp",
     "resnet18",

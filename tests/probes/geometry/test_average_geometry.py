@@ -139,7 +139,7 @@ def test_factories_take_a_seed_or_nothing_and_keep_their_buffers():
 
     with pytest.raises(ValueError, match="the same network every time"):
         average_geometry(same, (3,), n_models=4)
-    with pytest.raises(ValueError, match="takes a seed or nothing; this one needs width, depth"):
+    with pytest.raises(ValueError, match="wants width, depth, which is not known here"):
         average_geometry(lambda width, depth: nn.Linear(width, depth), (3,))
     with pytest.raises(ValueError, match="networks of different shapes"):
         average_geometry(lambda seed: nn.Linear(3, 1 + seed), (3,), n_models=40)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 import pandas as pd
@@ -61,13 +60,10 @@ def network(name: str, input_shape: tuple[int, ...], outputs: int, width: int, s
     The function is imported and called as ``function(input_shape, width, outputs)``; it gives any ``nn.Module`` from images
     (n, channels, side, side) to outputs (n, outputs).
     """
-    if ":" in name:
-        module, _, function = name.partition(":")
-        own: Any = getattr(importlib.import_module(module), function)
-        return models.FiniteModel(name, own, width=width).network(input_shape, outputs=outputs, seed=seed)
-    if not hasattr(models, name):
-        raise ValueError(f"there is no model {name!r}; give a name in priorscope.models or '<module>:<function>'.")
-    return getattr(models, name)().network(input_shape, width=width, outputs=outputs, seed=seed)
+    found = models.load(name)
+    if isinstance(found, models.Architecture | models.FiniteModel):
+        return found.network(input_shape, width=width, outputs=outputs, seed=seed)
+    return models.FiniteModel(name, found, width=width).network(input_shape, outputs=outputs, seed=seed)
 
 
 def train(built: nn.Module, dataset: Any, point: dict[str, Any]) -> float:

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from priorscope.models import Architecture, FiniteModel, Redrawing
+from priorscope.models import Architecture, FiniteModel, Redrawing, from_factory
 
 __all__: list[str] = []
 
@@ -55,7 +55,7 @@ class Draws:
             else:
                 self._network = like.network
         elif callable(model):
-            self._network = seeded_factory(model)
+            self._network = seeded_factory(model, input_shape)
             self._must_differ = True
             self.template = self._network(self._next_seed)
         else:
@@ -123,8 +123,12 @@ def _in_turn(networks: Sequence[Any]) -> Callable[[int], nn.Module]:
     return build
 
 
-def seeded_factory(factory: Callable[..., Any]) -> Callable[[int], nn.Module]:
-    """A factory of a seed from one that takes a seed or nothing, run with torch's generator at that seed."""
+def seeded_factory(factory: Callable[..., Any], input_shape: tuple[int, ...]) -> Callable[[int], nn.Module]:
+    """A factory of a seed from one that takes a seed or nothing, run with torch's generator at that seed.
+
+    One that names several arguments is given what it asks for by :func:`priorscope.models.from_factory`, with one output.
+    """
+    whole = False
     try:
         signature = inspect.signature(factory)
     except (TypeError, ValueError):
@@ -133,18 +137,17 @@ def seeded_factory(factory: Callable[..., Any]) -> Callable[[int], nn.Module]:
         kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
         own = [p for p in signature.parameters.values() if p.kind in kinds]
         needed = [p for p in own if p.default is inspect.Parameter.empty]
-        if len(needed) > 1:
-            raise ValueError(
-                f"a factory takes a seed or nothing; this one needs {', '.join(p.name for p in needed)}. "
-                "Wrap it: lambda seed: factory(...)."
-            )
+        whole = len(needed) > 1
         takes = bool(needed) or any(p.name == "seed" for p in own[:1])
 
     def build(seed: int) -> nn.Module:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             try:
-                net = factory(seed) if takes else factory()
+                if whole:
+                    net = from_factory(factory, input_shape, 1, seed)
+                else:
+                    net = factory(seed) if takes else factory()
             except Exception as error:
                 raise ValueError(f"the factory failed: {type(error).__name__}: {error}.") from error
         if not isinstance(net, nn.Module):
