@@ -91,7 +91,7 @@ def test_forecast_prints_json_and_writes_files(table: Path, tmp_path: Path, caps
         (["profile", "digits", "--error", "0"], "--error must be above 0"),
         (["profile", "digits", "--resize", "1"], "--resize must be at least 2"),
         (["profile", "digits", "--model", "nothing"], "package.module:factory"),
-        (["profile", "digits", "--model", "no_such_module:f"], "PYTHONPATH"),
+        (["profile", "digits", "--model", "no_such_module:f"], "give the path of its file"),
     ],
 )
 def test_messages(
@@ -183,9 +183,20 @@ def test_a_full_disk_and_an_interrupt_end_with_a_code(
     assert code == 130
 
 
-def test_a_folder_may_have_a_dot_in_its_name(table, tmp_path, capsys):
+def test_a_folder_may_have_a_dot_in_its_name(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "v1.0"
-    words = ["profile", str(table), "--target", "y", "--only-models", "--model", "fcn", "--no-trials", "--out", str(out)]
-    code, _, err = run(words, capsys)
+    words = [
+        "profile",
+        str(table),
+        "--target",
+        "y",
+        "--only-models",
+        "--model",
+        "fcn",
+        "--no-trials",
+        "--out",
+        str(out),
+    ]
+    code, _, err = _run(words, capsys)
     assert code == 0, err
     assert (out / "index.html").exists()

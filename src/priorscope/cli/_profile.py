@@ -67,7 +67,10 @@ def profile(
     data: Annotated[str, typer.Argument(help="digits, mnist, fashion-mnist, cifar10, or a file or folder.")] = "digits",
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for index.html and profile.json.")] = None,
     model: Annotated[
-        list[str] | None, typer.Option("--model", "-m", help="Also profile a model: gap, package.module:factory, file.py:factory, timm:name.")
+        list[str] | None,
+        typer.Option(
+            "--model", "-m", help="Also profile a model: gap, package.module:factory, file.py:factory, timm:name."
+        ),
     ] = None,
     only_models: Annotated[bool, typer.Option("--only-models", help="Leave the default candidates out.")] = False,
     pilot: Annotated[int, typer.Option(help="Samples to look at.")] = 300,
