@@ -23,7 +23,7 @@ def one_weight(w=0.0):
 def quadratic(max_change=1e9):
     """f = w x at x = 1 with target 1: g = w - 1, so a step h turns g into (1 - h) g, its turn h^2/(1 - h)."""
     flow = GradientFlow(record=[1e9], max_turn=TURN, max_change=max_change)
-    return Integration(flow, Members(one_weight()), torch.ones(1, 1).double(), torch.ones(1, 1).double())
+    return Integration.of(flow, Members(one_weight()), torch.ones(1, 1).double(), torch.ones(1, 1).double())
 
 
 def step_of_strain(strain):
@@ -69,7 +69,7 @@ def kink(w, max_change=1.0):
     """Hinge losses of two points, x = 1 and x = 1/2: the gradient jumps from -3/4 to -1/4 where w crosses 1."""
     flow = GradientFlow(centre=False, loss="hinge", record=[1e9], max_turn=TURN, max_change=max_change)
     x = torch.tensor([[1.0], [0.5]], dtype=torch.float64)
-    return Integration(flow, Members(one_weight(w)), x, torch.ones(2, 1).double())
+    return Integration.of(flow, Members(one_weight(w)), x, torch.ones(2, 1).double())
 
 
 def test_a_short_step_over_a_kink_passes_if_it_moves_no_output():
@@ -108,7 +108,7 @@ def test_a_short_step_over_a_kink_that_moves_outputs_is_refused():
 
 def test_a_step_cut_short_by_a_record_says_nothing_against_longer_ones():
     flow = GradientFlow(record=[1e-4, 1e9], max_turn=TURN, max_change=1e9)
-    run = Integration(flow, Members(one_weight()), torch.ones(1, 1).double(), torch.ones(1, 1).double())
+    run = Integration.of(flow, Members(one_weight()), torch.ones(1, 1).double(), torch.ones(1, 1).double())
     run.dt.fill_(0.05)
     run.advance(ROW)
     assert float(run.t[0]) == 1e-4
@@ -117,5 +117,5 @@ def test_a_step_cut_short_by_a_record_says_nothing_against_longer_ones():
 
 def test_the_first_step_is_a_thousandth_of_the_time_of_the_loss():
     data = SimpleNamespace(inputs=torch.ones(1, 1).double(), targets=torch.ones(1, 1).double())
-    run = Integration(GradientFlow(), Members(one_weight()), data.inputs, data.targets)
+    run = Integration.of(GradientFlow(), Members(one_weight()), data.inputs, data.targets)
     assert float(run.dt[0]) == pytest.approx(1e-3 * 0.5)  # loss 1/2, |g|^2 = 1

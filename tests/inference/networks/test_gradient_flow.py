@@ -70,7 +70,7 @@ def test_every_accepted_step_meets_both_criteria():
     seen = []
 
     flow = GradientFlow(alpha=alpha, time=2.0, loss="soft-hinge")
-    run = Integration(flow, Members(net), data.inputs, data.targets)
+    run = Integration.of(flow, Members(net), data.inputs, data.targets)
     while float(run.t) < 2.0:
         before = (run.F.clone(), run.g.clone(), int(run.steps))
         run.advance(slice(0, 1))
@@ -85,7 +85,7 @@ def test_every_accepted_step_meets_both_criteria():
 
 def test_a_refused_step_leaves_parameters_and_gradient():
     data, net = sample(), small_net()
-    run = Integration(GradientFlow(loss="soft-hinge", record=[1e40]), Members(net), *pair(data))
+    run = Integration.of(GradientFlow(loss="soft-hinge", record=[1e40]), Members(net), *pair(data))
     w, g, dt = run.w.clone(), run.g.clone(), run.dt.clone()
     run.dt *= 1e30  # the first trial, absurdly long
     run.advance(slice(0, 1))
@@ -157,7 +157,7 @@ def test_windows_of_any_size_give_the_same_members():
     flow = GradientFlow(
         [0.3, 1e3, 1.0, 30.0, 0.1], loss="soft-hinge", time=5.0, stop=0.3, max_turn=1e-2, record=[0.5, 3.0]
     )
-    whole, two = (Integration(flow, Members(ensemble, dtype=flow.dtype), *pair(data), window=w) for w in (5, 2))
+    whole, two = (Integration.of(flow, Members(ensemble, dtype=flow.dtype), *pair(data), window=w) for w in (5, 2))
     whole.run()
     two.run()
     assert len(set(whole.steps.tolist())) > 2

@@ -5,7 +5,8 @@ from __future__ import annotations
 import torch
 
 from priorscope.inference import GradientFlow, SoftHinge
-from priorscope.inference.networks._flow_integration import KINK, KINK_CHANGE, Integration
+from priorscope.inference.networks._flow_control import KINK, KINK_CHANGE
+from priorscope.inference.networks._flow_integration import Integration
 from priorscope.inference.networks._members import Members
 from priorscope.models import DenseStack
 from priorscope.papers.lazy_feature._runs import split
@@ -18,7 +19,7 @@ def integration(max_turn=1e-3, rescaled=(1e-2, 1.0, 1e3)):
     flow = GradientFlow(
         alpha=[a / 8**0.5 for a in rescaled], loss="soft-hinge", stop="fitted", max_turn=max_turn, time=1e9, record=1
     )
-    return flow, stack, Integration(flow, Members(stack, dtype=torch.float64), TRAIN.inputs, TRAIN.targets)
+    return flow, stack, Integration.of(flow, Members(stack, dtype=torch.float64), TRAIN.inputs, TRAIN.targets)
 
 
 def test_t2_gradient_by_finite_differences():

@@ -15,6 +15,7 @@ from priorscope.contracts import Member, Needs, NetworkStack, Samples
 from priorscope.inference._check import check_data
 from priorscope.inference._fitted import log_times
 from priorscope.inference.networks._flow_integration import Integration
+from priorscope.inference.networks._flow_term import KernelTerm
 from priorscope.inference.networks._loss import Loss
 from priorscope.inference.networks._members import Members
 from priorscope.inference.networks._stop import StopRule
@@ -83,7 +84,7 @@ class GradientFlow:
         started = clock.perf_counter()
         x, y = check_data(data)
         members = Members(model, seed, self.dtype)
-        run = Integration(self, members, x.to(self.dtype), y.to(self.dtype))
+        run = Integration.of(self, members, x.to(self.dtype), y.to(self.dtype))
         run.run()
         return FittedNetworks(
             members,
@@ -96,6 +97,22 @@ class GradientFlow:
             steps=run.steps,
             finished=run.finished,
         )
+
+    def fit_kernels(self, kernels: Tensor, targets: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        r"""The flow of linear models given by their kernels (K, P, P) on targets (P, outputs), all in one integration.
+
+        Gives the coefficients (K, P, outputs) of :math:`F = \Theta c`, the times at which they ended, and whether their stop rule
+        was met. The output scale has no effect on a linear model and is not used.
+
+        Example:
+            >>> kernels = torch.stack([2 * torch.eye(2), 4 * torch.eye(2)]).double()
+            >>> c, _, _ = GradientFlow(time=1.0, max_turn=1e-6).fit_kernels(kernels, torch.tensor([[1.0], [-1.0]]).double())
+            >>> [round(float(v), 2) for v in (kernels @ c)[:, 0]]  # 1 - exp(-1), 1 - exp(-2)
+            [0.63, 0.86]
+        """
+        run = Integration(self, KernelTerm(self, kernels, targets))
+        run.run()
+        return run.w.reshape(len(kernels), *targets.shape), run.t, run.finished
 
     def recorded_times(self) -> Tensor:
         """The times the trajectory shows: given, log-spaced up to ``time``, or four a decade when time is unbounded."""

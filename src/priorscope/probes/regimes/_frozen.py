@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 
 from priorscope.inference import FittedNetworks, GradientFlow
-from priorscope.probes.regimes._kernel_integration import KernelIntegration
 from priorscope.probes.regimes._movement import stacked_ntk
 
 __all__ = ["FrozenFit", "FrozenNetworks", "frozen_flow", "frozen_flows", "frozen_training"]
@@ -70,11 +69,8 @@ def frozen_flows(kernels: Tensor, targets: Tensor, flow: GradientFlow | None = N
     flow = replace(
         flow or GradientFlow(loss="soft-hinge", stop="fitted", max_turn=1e-3), alpha=1.0, dtype=torch.float64
     )
-    run = KernelIntegration(flow, kernels.double(), targets.double())
-    run.run()
-    return tuple(
-        FrozenFit(c.reshape(targets.shape), float(t), bool(done)) for c, t, done in zip(run.w, run.t, run.finished)
-    )
+    found = flow.fit_kernels(kernels.double(), targets.double())
+    return tuple(FrozenFit(c, float(t), bool(done)) for c, t, done in zip(*found))
 
 
 @dataclass(frozen=True)
