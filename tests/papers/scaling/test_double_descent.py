@@ -6,10 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from priorscope.lab import judge_claim
 from priorscope.papers.scaling._double_descent import PAPER
-from priorscope.papers.scaling._double_descent_claims import divergence, star_of
+from priorscope.papers.scaling._double_descent_measures import divergence, star_of
 
 CLAIMS = {claim.id: claim for claim in PAPER.claims}
+
+
+def verdict(id_: str, table: pd.DataFrame) -> str:
+    return judge_claim(CLAIMS[id_], table).verdict
 
 
 def known(peak: float = 0.04, kept: float = 0.0, exponent: float = 1.0) -> pd.DataFrame:
@@ -38,17 +43,19 @@ def test_the_transition_is_between_the_widths():
     assert 120 < star_of(rows[rows.part == "width"]) < 150
 
 
-def test_judges_know_the_papers_table_and_its_opposites():
-    assert CLAIMS["J.12"].judge(known()).verdict == "holds"
-    assert CLAIMS["J.12"].judge(known(peak=-0.04)).verdict == "fails"
-    assert CLAIMS["J.12"].judge(known(kept=1.0)).verdict == "fails"  # early stopping leaves the peak
+def test_claims_know_the_papers_table_and_its_opposites():
     table = known()
-    assert CLAIMS["J.12"].judge(table[table.n_weights < 5000]).verdict == "not shown"
-    found = CLAIMS["J.13"].judge(known())
+    assert verdict("J.12", table) == "holds"
+    assert verdict("J.12", known(peak=-0.04)) == "fails"
+    assert verdict("J.12", known(kept=1.0)) == "fails"  # early stopping leaves the peak
+    assert verdict("J.12", table.assign(norm_test=table.n_weights)) == "fails"  # the widest network is the loudest
+    assert verdict("J.12", table[table.n_weights < 5000]) == "not shown"
+    assert verdict("J.12", table[table.seed == 0]) == "not shown"
+    found = judge_claim(CLAIMS["J.13"], table)
     assert found.verdict == "holds"
     assert found.measured == pytest.approx(-1, abs=0.05)
-    assert CLAIMS["J.13"].judge(known(exponent=0.4)).verdict == "fails"
-    assert CLAIMS["J.13"].judge(table[table.n_train < 1200]).verdict == "not shown"
+    assert verdict("J.13", known(exponent=0.4)) == "fails"
+    assert verdict("J.13", table[table.n_train < 1200]) == "not shown"
 
 
 @pytest.mark.parametrize("exponent", [0.5, 1.0, 2.0])
@@ -60,9 +67,9 @@ def test_divergence_recovers_exponent_and_place(exponent):
     assert np.isnan(divergence(n[:3], np.ones(3), 1000.0)[0])
 
 
-def test_tiny_runs_judge_and_draw():
+def test_tiny_runs_are_measured_and_drawn():
     table = pd.DataFrame([{**point, **PAPER.run(point)} for point in PAPER.points("tiny")])
-    assert {claim.judge(table).verdict for claim in PAPER.claims} == {"not shown"}
+    assert {verdict(id_, table) for id_ in CLAIMS} == {"not shown"}
     widths = table[table.part == "width"]
     assert (widths[widths.width == 16].loss == 0).all()  # training stopped by itself
     assert (widths[widths.width == 16].used < 800).all()

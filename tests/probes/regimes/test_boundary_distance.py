@@ -41,3 +41,16 @@ def test_messages():
         boundary_distance(lambda v: v, lambda v: v, torch.ones(2, 3))
     with pytest.raises(ValueError, match=r"gradients \(n, d\)"):
         boundary_shift(np.ones(3), np.ones(3), np.ones(3))
+
+
+def test_where_the_gradient_vanishes_no_boundary_is_near():
+    shift, estimate = boundary_shift(np.array([-1.0, -1.0]), np.array([[0.0], [2.0]]), np.array([1.0, 1.0]))
+    assert np.isnan(shift[0])  # was infinite, with a warning of a division by zero
+    assert shift[1] == 1.0
+    assert np.isfinite(estimate)
+    x = torch.tensor([[-1.0], [0.5], [2.0]])
+    found = boundary_distance(lambda v: torch.relu(v) - 1, lambda v: v + 3, x)  # off at -1
+    assert found.undefined == 1
+    assert np.isnan([found.shift[0], found.linear[0], found.crossing[0]]).all()
+    assert found.distance == pytest.approx(4.0)
+    assert found.crossing[1] == pytest.approx(0.5, abs=1e-4)

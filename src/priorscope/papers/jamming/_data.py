@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 
 from priorscope.inference import train_hinge
-from priorscope.lab import Claim, Paper
+from priorscope.lab import Paper
 from priorscope.models import plain_network
-from priorscope.papers._announced_regimes import JAMMING
-from priorscope.papers.jamming._data_claims import JUDGES
+from priorscope.papers.jamming._claims import SOURCE
+from priorscope.papers.jamming._data_claims import CLAIMS
 from priorscope.papers.jamming._images import MARGIN, counts, patterns
 
 __all__ = ["PAPER"]
@@ -142,10 +142,10 @@ def chart(table: pd.DataFrame) -> Any:
 PAPER = Paper(
     name="jamming-data",
     title="Structured data jam later than random data",
-    source=JAMMING,
+    source=SOURCE,
     version=1,
     grid=grid,
     run=run,
-    claims=tuple(Claim(id_, JAMMING, *line) for id_, line in JUDGES.items()),
+    claims=CLAIMS,
     chart=chart,
 )

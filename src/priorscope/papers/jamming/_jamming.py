@@ -13,14 +13,11 @@ from priorscope.data import random_patterns
 from priorscope.inference import QuadraticHinge, train_hinge
 from priorscope.lab import Paper
 from priorscope.models import plain_network
-from priorscope.papers._announced_regimes import claims_of
-from priorscope.papers.jamming._claims import JUDGES
+from priorscope.papers.jamming._claims import CLAIMS, SOURCE
 from priorscope.papers.jamming._images import MARGIN
 from priorscope.probes import Landscape, count_cusps, effective_parameters, landscape
 
 __all__ = ["PAPER"]
-
-SOURCE = "Jamming transition as a paradigm to understand the loss landscape of deep networks (2019)"
 
 # of each scale: (activation, depth, width = dimension, ratios P/N, seeds), then Adam steps
 LADDERS: dict[str, tuple[list[tuple[str, int, int, list[float], int]], int]] = {
@@ -111,14 +108,11 @@ def run(point: dict[str, Any]) -> dict[str, Any]:
         "n_unsatisfied": found.n_unsatisfied,
         "n_dead": found.n_dead,
         "n_misclassified": found.n_misclassified,
-        "slack": found.slack,
         "rank_first": found.rank_first,
-        "gap": found.gap,
+        **_reduced(found),
         "n_negative": found.n_negative,
         "n_positive": found.n_positive,
         "index": found.index,
-        "first": found.first,
-        "second": found.second,
         "cusps": count_cusps(net, data.inputs, tolerance=1e-4) if point["activation"] == "relu" else 0,
     }
     if point["activation"] == "tanh":  # the same run a quarter as long, to see negative modes go
@@ -126,6 +120,26 @@ def run(point: dict[str, Any]) -> dict[str, Any]:
         train_hinge(early, data.inputs, data.targets, point["steps"] // 4)
         result["index_early"] = landscape(early, data, loss, dense_up_to=9000).index
     return result
+
+
+def _living_loss(found: Landscape) -> float:
+    """The loss without what dead patterns add to it."""
+    return float((np.maximum(found.slack[~found.dead], 0) ** 2).sum()) / (2 * len(found.slack))
+
+
+def _reduced(found: Landscape) -> dict[str, float]:
+    """Numbers of spectra and slacks that claims are judged from; NaN where there is too little of them."""
+    first = found.first[found.first > found.zero * np.abs(found.first).max(initial=0.0)]
+    second = np.abs(found.second)
+    second = second[second > found.zero * second.max(initial=0.0)]
+    overlaps, gaps = found.overlap_exponent, found.gap_exponent
+    return {
+        "living_loss": _living_loss(found),
+        "gap_over_bulk": found.gap / float(np.median(first)) if len(first) else float("nan"),
+        "edge": float(np.quantile(second, 0.9)) if len(second) else float("nan"),
+        "theta": float("nan") if overlaps is None else overlaps.value,
+        "gamma": float("nan") if gaps is None else gaps.value,
+    }
 
 
 def _smooth(net: Any, data: Any, steps: int) -> dict[str, Any]:
@@ -141,6 +155,7 @@ def _smooth(net: Any, data: Any, steps: int) -> dict[str, Any]:
     return {
         "used": used,
         "loss": end.loss,
+        "living_loss": _living_loss(end),
         "overlap_ratio": end.overlap_ratio,
         "n_negative": end.n_negative,
         "n_positive": end.n_positive,
@@ -192,9 +207,9 @@ PAPER = Paper(
     name="jamming",
     title="Random data jam a deep network like ellipses jam a box",
     source=SOURCE,
-    version=1,
+    version=2,
     grid=grid,
     run=run,
-    claims=claims_of(JUDGES),
+    claims=CLAIMS,
     chart=chart,
 )

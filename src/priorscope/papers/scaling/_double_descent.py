@@ -11,9 +11,9 @@ import torch
 from priorscope.inference import train_hinge
 from priorscope.lab import Paper
 from priorscope.models import plain_network
-from priorscope.papers._announced_regimes import UNDER, claims_of
 from priorscope.papers.jamming._images import counts, parity
-from priorscope.papers.scaling._double_descent_claims import JUDGES, star_of
+from priorscope.papers.scaling._double_descent_claims import CLAIMS, SOURCE
+from priorscope.papers.scaling._double_descent_measures import star_of
 
 __all__ = ["PAPER"]
 
@@ -31,7 +31,7 @@ SIZES: dict[str, dict[str, Any]] = {
         "n_train": 1000,
         "widths": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 22, 30, 60, 120],
         "norm": (10, [400, 600, 800, 900, 1000, 1100, 1200, 1300, 1400]),
-        "seeds": 4,
+        "seeds": 8,
     },
     "paper": {
         "common": {"data": "mnist", "n_test": 20_000, "steps": 500_000, "depth": 5, "rate": 1e-4},
@@ -128,10 +128,10 @@ def chart(table: pd.DataFrame) -> Any:
 PAPER = Paper(
     name="double-descent",
     title="The test error peaks at the jamming point",
-    source=UNDER,
+    source=SOURCE,
     version=1,
     grid=grid,
     run=run,
-    claims=claims_of(JUDGES),
+    claims=CLAIMS,
     chart=chart,
 )

@@ -21,8 +21,9 @@ class BoundaryDistance:
 
     ``shift`` is :math:`|f-\bar f|/\|\nabla f\|`, the papers' distance between the boundaries; ``linear`` is
     :math:`|f|/\|\nabla f\|`, the way to the zero of f to first order; ``crossing`` the way to it along the gradient, NaN where
-    there is none within four times ``linear``. The papers compare the first with the last; they agree in order of magnitude
-    only, for moving by the shift leads to :math:`\bar f`, not to zero.
+    there is none within four times ``linear``. Where the gradient vanishes (a network of ReLU that is off there) no boundary
+    is near to first order: all three are NaN, and :attr:`undefined` counts these points. The papers compare the first with the
+    last; they agree in order of magnitude only, for moving by the shift leads to :math:`\bar f`, not to zero.
 
     Example:
         >>> found = BoundaryDistance(np.array([1.0, 3.0]), np.array([0.5, 1.0]), np.array([0.5, np.nan]), 1.5, 10)
@@ -38,8 +39,14 @@ class BoundaryDistance:
 
     @property
     def distance(self) -> float:
-        """Mean shift over the points classified differently, δ; NaN where there are none."""
-        return float(self.shift.mean()) if len(self.shift) else float("nan")
+        """Mean shift over the points classified differently, δ, those without a gradient left out; NaN where none is left."""
+        defined = self.shift[np.isfinite(self.shift)]
+        return float(defined.mean()) if len(defined) else float("nan")
+
+    @property
+    def undefined(self) -> int:
+        """Points classified differently at which the gradient vanishes."""
+        return int(np.isnan(self.shift).sum())
 
     @property
     def disagreement(self) -> float:
@@ -47,7 +54,7 @@ class BoundaryDistance:
         return len(self.shift) / self.n_points
 
     def table(self) -> Any:
-        """One row a point that is classified differently."""
+        """One row per point that is classified differently."""
         import pandas as pd
 
         return pd.DataFrame({"shift": self.shift, "linear": self.linear, "crossing": self.crossing})
@@ -70,8 +77,9 @@ class BoundaryDistance:
 def boundary_shift(outputs: np.ndarray, gradients: np.ndarray, reference: np.ndarray) -> tuple[np.ndarray, float]:
     r"""Shift :math:`|f-\bar f|/\|\nabla f\|` where the signs differ, and its estimate :math:`\|f-\bar f\|_\mu/\|\nabla f\|_\mu`.
 
-    For outputs (n,), input gradients (n, d) and reference outputs (n,) that are at hand already. Geiger et al. (2020), "Scaling
-    description of generalization", eq. 3 and the text behind it.
+    For outputs (n,), input gradients (n, d) and reference outputs (n,) that are at hand already. The shift is NaN where the
+    gradient is zero: no boundary is near to first order. Geiger et al. (2020), "Scaling description of generalization", eq. 3
+    and the text behind it.
 
     Example:
         >>> shift, estimate = boundary_shift(np.array([1.0, -1.0]), np.array([[2.0], [2.0]]), np.array([1.0, 3.0]))
@@ -87,7 +95,8 @@ def boundary_shift(outputs: np.ndarray, gradients: np.ndarray, reference: np.nda
     differ = f * mean < 0
     norm = np.sqrt(np.mean(size**2))
     estimate = float(np.sqrt(np.mean((f - mean) ** 2)) / norm) if norm > 0 else float("nan")
-    return np.abs(f - mean)[differ] / size[differ], estimate
+    shift = np.full(int(differ.sum()), np.nan)
+    return np.divide(np.abs(f - mean)[differ], size[differ], out=shift, where=size[differ] > 0), estimate
 
 
 def boundary_distance(
@@ -116,9 +125,13 @@ def boundary_distance(
         shift, estimate = boundary_shift(value.numpy(), flat.numpy(), mean.numpy())
         rows = torch.nonzero(value * mean < 0).flatten()
         norm = flat[rows].norm(dim=1)
-        linear = value[rows].abs() / norm
-        way = -value[rows].sign()[:, None] * flat[rows] / norm[:, None]
-        crossing = _zero_along(network, inputs[rows], way.reshape(inputs[rows].shape), linear) if len(rows) else linear
+        sloped = norm > 0
+        linear = torch.where(sloped, value[rows].abs() / norm, torch.nan)
+        crossing = torch.full_like(linear, torch.nan)
+        if bool(sloped.any()):
+            some = rows[sloped]
+            way = -value[some].sign()[:, None] * flat[some] / norm[sloped, None]
+            crossing[sloped] = _zero_along(network, inputs[some], way.reshape(inputs[some].shape), linear[sloped])
     return BoundaryDistance(shift, linear.numpy(), crossing.numpy(), estimate, len(inputs))
 
 
