@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from priorscope.lab import Claim
-
-__all__ = ["REGIMES", "claims_of"]
+__all__ = ["REGIMES"]
 
 JAMMING = "Jamming transition as a paradigm to understand the loss landscape of deep networks (2019)"
 UNDER = "A jamming transition from under- to over-parametrization affects generalization in deep learning (2019)"
@@ -71,9 +66,3 @@ REGIMES: tuple[tuple[str, str, str, str], ...] = (
     ("L.15", DIAGRAM, "the jamming width depends on the rescaled output scale, larger in the lazy regime", "ordering"),
     ("L.16", DIAGRAM, "the kernel's top eigenvectors align with the labels in the feature regime", "growth"),
 )
-
-
-def claims_of(judges: Mapping[str, tuple[Any, Any]]) -> tuple[Claim, ...]:
-    """Claims of this list by id, each with its tolerance and judge."""
-    lines = {line[0]: line for line in REGIMES}
-    return tuple(Claim(*lines[id_], tolerance, judge) for id_, (tolerance, judge) in judges.items())

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import torch
 
-from priorscope.papers.lazy_feature._data import PAPER, images
+from priorscope.lab import judge_claim
+from priorscope.papers.lazy_feature._data import COMPARED, PAPER, images
 
 (CLAIM,) = PAPER.claims
 
@@ -14,30 +15,31 @@ from priorscope.papers.lazy_feature._data import PAPER, images
 def known(dense: float = 0.02, conv: float = 0.02, done: float = 1.0) -> pd.DataFrame:
     noise = 0.002 * np.arange(4)
     rows = []
-    for kind, data, gain in (("conv", "cifar10", conv), ("dense", "mnist", -dense)):
+    for kind, data in COMPARED:
+        gain = conv if kind == "conv" else -dense
         for seed in range(2):
             error = np.stack([0.2 + 3 * noise, 0.2 + gain + 2 * noise])
             rows.append({"kind": kind, "data": data, "seed": seed, "error": error, "finished": np.full((2, 4), done)})
     return pd.DataFrame(rows)
 
 
-def test_judge_knows_the_papers_table_and_its_opposites():
-    assert CLAIM.judge(known()).verdict == "holds"
-    assert CLAIM.judge(known(dense=-0.02)).verdict == "fails"
-    assert CLAIM.judge(known(conv=-0.02)).verdict == "fails"
-    assert CLAIM.judge(known(conv=0.003)).verdict == "not shown"
-    assert CLAIM.judge(known(done=0.5)).verdict == "not shown"
+def test_the_claim_knows_the_papers_table_and_its_opposites():
+    assert judge_claim(CLAIM, known()).verdict == "holds"
+    assert judge_claim(CLAIM, known(dense=-0.02)).verdict == "fails"
+    assert judge_claim(CLAIM, known(conv=-0.02)).verdict == "fails"
+    assert judge_claim(CLAIM, known(conv=0.003)).verdict == "not shown"
+    assert judge_claim(CLAIM, known(done=0.5)).verdict == "not shown"
     table = known()
-    assert CLAIM.judge(table[table.kind == "conv"]).verdict == "not shown"
+    assert judge_claim(CLAIM, table[table.kind == "conv"]).verdict == "not shown"
 
 
-def test_tiny_runs_judge_and_draw():
+def test_tiny_runs_are_measured_and_drawn():
     points = PAPER.points("tiny")
     train, test = images(points[1])
     norms = torch.cat([train.inputs, test.inputs]).flatten(1).norm(dim=1)
     torch.testing.assert_close(norms, torch.full((110,), 8.0))
     table = pd.DataFrame([{**point, **PAPER.run(point)} for point in points])
-    assert CLAIM.judge(table).verdict == "not shown"
+    assert judge_claim(CLAIM, table).verdict == "not shown"
     for change in table.weight_change:
         assert (change[0] > 3 * change[1]).all()  # features move weights, lazy training hardly
     assert PAPER.chart is not None

@@ -1,4 +1,4 @@
-"""The paper at tiny scale, its network's exact statements, and judges that know theory from its opposite."""
+"""The paper at tiny scale, exact statements of its networks, and claims that know theory from its opposite."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import pytest
 import torch
 
 from priorscope.inference import GradientFlow
+from priorscope.lab import judge_claim
 from priorscope.models import DenseStack
-from priorscope.papers.lazy_feature._claims import crossover
 from priorscope.papers.lazy_feature._lazy_feature import PAPER
-from priorscope.papers.lazy_feature._runs import split, top_share
+from priorscope.papers.lazy_feature._measures import crossover
+from priorscope.papers.lazy_feature._runs import deviation, split, top_share
 from priorscope.probes import frozen_flow, half_times
 
 CLAIMS = {claim.id: claim for claim in PAPER.claims}
@@ -62,43 +63,63 @@ def test_half_time_crossover_and_label_share_by_hand():
     assert float(top_share(kernel, torch.tensor([[1.0], [0.0], [1.0]]))[0]) == pytest.approx(0.5)
 
 
+def test_deviations_of_seeds_average_to_their_variance():
+    outputs = torch.randn(2, 5, 30, generator=torch.Generator().manual_seed(0))
+    torch.testing.assert_close(deviation(outputs).mean(1), outputs.var(1).mean(1))
+
+
+def verdict(id_: str, table: pd.DataFrame) -> str:
+    return judge_claim(CLAIMS[id_], table).verdict
+
+
 def known(a=lambda L: 2 * L / (L + 1), star=4.0) -> pd.DataFrame:
     """Sweeps that follow theory: exponents of both regimes, times in proportion, variance one over the width."""
     at = np.array([1e-4, 1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e4])
     rows = []
-    rng = np.random.default_rng(0)
+    seeds = 1 + 0.01 * np.arange(-1, 2)
     for depth, width in ((2, 16), (2, 64), (2, 256), (1, 64), (3, 64)):
-        change = np.where(at < star, (at / star) ** -a(depth), (at / star) ** -1)[:, None] * np.ones(3)
-        outputs = rng.standard_normal((3, 4000)) * width**-0.5
+        change = np.where(at < star, (at / star) ** -a(depth), (at / star) ** -1)[:, None] * seeds
         rows.append(
             {"part": "sweep", "depth": depth, "width": width, "rescaled": at.tolist(), "kernel_change": change}
-            | {
-                "weight_change": (at ** -(1 / (depth + 1)))[:, None] * np.ones(3),
-                "half_time": 6 * at[:, None] * np.ones(3),
-            }
-            | {"outputs_feature": outputs, "outputs_lazy": outputs, "feature_row": 2}
+            | {"weight_change": (at ** -(1 / (depth + 1)))[:, None] * seeds, "half_time": 6 * at[:, None] * seeds}
+            | {"deviation": np.ones((8, 1)) * seeds / width, "feature_row": 2}
+            | {"end_error": 0.1 * seeds, "error": np.full((8, 3), 0.1), "lazy_distance": 1e-4 * seeds}
+            | {"end_distance": 0.2 * seeds, "start_distance": 0.4 * seeds}
         )
-    return pd.DataFrame(rows)
+    for width in (32, 128, 512):
+        inner, outer = seeds / width, seeds / width**0.5
+        start = {"part": "init", "depth": 3, "width": width, "noise": outer, "speed": np.stack([outer] * 3)}
+        rows.append(start | {"weight_speed": np.stack([outer, inner, inner, outer])})
+        few = seeds[:2] if width > 100 else seeds  # wide networks have fewer seeds
+        rows.append({"part": "unit", "depth": 2, "width": width, "change": few / width})
+    offset = {"error_raw": 0.3 * seeds, "error_centred": 0.1 * seeds, "finished_raw": np.ones(3)}
+    return pd.DataFrame([*rows, {"part": "offset", "alpha": 10.0} | offset])
 
 
-def test_judges_know_theory_from_its_opposite():
+def test_claims_know_theory_from_its_opposite():
     right = known()
-    for id_ in ("L.1", "L.5", "L.6", "L.7", "L.8"):
-        assert CLAIMS[id_].judge(right).verdict == "holds", (id_, CLAIMS[id_].judge(right))
-    assert CLAIMS["L.6"].judge(known(a=lambda L: 1.0)).verdict == "fails"
-    assert CLAIMS["L.5"].judge(known(star=400.0)).verdict == "fails"
-    assert CLAIMS["L.7"].judge(right.assign(weight_change=right.kernel_change)).verdict == "fails"
-    assert CLAIMS["L.8"].judge(right.assign(half_time=[np.ones((8, 3))] * len(right))).verdict == "fails"
-    wide = [o * h for o, h in zip(right.outputs_lazy, right.width)]
-    assert CLAIMS["L.1"].judge(right.assign(outputs_lazy=wide)).verdict == "fails"
+    for id_ in sorted(set(CLAIMS) - {"L.16"}):
+        assert verdict(id_, right) == "holds", (id_, judge_claim(CLAIMS[id_], right))
+    assert verdict("L.6", known(a=lambda L: 1.0)) == "fails"
+    assert verdict("L.5", known(star=400.0)) == "fails"
+    assert verdict("L.5", known(star=1e6)) == "not shown"
+    assert verdict("L.7", right.assign(weight_change=right.kernel_change)) == "fails"
+    assert verdict("L.7", right[right.depth != 3]) == "not shown"
+    assert verdict("L.8", right.assign(half_time=[np.ones((8, 3))] * len(right))) == "fails"
+    narrow = [d if p != "sweep" else d * h for d, h, p in zip(right.deviation, right.width, right.part)]
+    assert verdict("L.1", right.assign(deviation=narrow)) == "fails"
+    assert verdict("L.4", right.assign(noise=[1 + 0.01 * np.arange(3)] * len(right))) == "fails"
+    assert verdict("L.9", right.assign(weight_speed=[np.ones((4, 3))] * len(right))) == "fails"
+    assert verdict("L.10", right.assign(lazy_distance=[np.ones(3)] * len(right))) == "fails"
+    assert verdict("L.11", right.assign(end_error=right.end_error + 0.05)) == "fails"
+    assert verdict("L.11", right.assign(end_distance=right.start_distance * 2)) == "fails"
+    assert verdict("L.13", right.assign(error_raw=right.error_centred)) == "fails"
 
 
-def test_tiny_runs_judge_and_draw():
+def test_tiny_runs_are_measured_and_drawn():
     table = pd.DataFrame([{**point, **PAPER.run(point)} for point in PAPER.points("tiny")])
-    verdicts = {id_: claim.judge(table) for id_, claim in CLAIMS.items()}
-    assert verdicts["L.10"].verdict == "holds", verdicts["L.10"]
-    assert verdicts["L.16"].verdict == "holds", verdicts["L.16"]
-    swapped = table.assign(share_end=table.share_start, share_start=table.share_end)
-    assert CLAIMS["L.16"].judge(swapped).verdict == "fails"
+    assert verdict("L.10", table) == "holds"
+    assert verdict("L.16", table) == "holds"
+    assert verdict("L.16", table.assign(share_end=table.share_start, share_start=table.share_end)) == "fails"
     assert PAPER.chart is not None
     assert "hconcat" in PAPER.chart(table).to_dict()

@@ -113,7 +113,7 @@ def test_tiny_runs_are_measured_and_drawn():
     widths = table[table.part == "ensemble"].set_index("width")
     assert max(widths.losses[32]) == 0
     assert min(widths.losses[2]) > 0
-    assert np.mean(widths.errors[8][:4]) == widths.single_and_together[8][0][0]
+    assert np.mean(widths.errors[8][:4]) == pytest.approx(widths.single_and_together[8][0][0])
     assert PAPER.chart is not None
     assert "layer" in PAPER.chart(table).to_dict()
     assert "hconcat" in PAPER.chart(known()).to_dict()

@@ -1,4 +1,4 @@
-"""The phase diagram at tiny scale; its judge and its lines on tables whose answer is known."""
+"""The phase diagram at tiny scale; its claim and its lines on tables whose answer is known."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from priorscope.lab import judge_claim
 from priorscope.papers.training_regimes._phase_diagram import PAPER
 from priorscope.papers.training_regimes._phase_diagram_chart import lines
-from priorscope.papers.training_regimes._phase_diagram_judge import jamming_width
+from priorscope.papers.training_regimes._phase_diagram_measures import jamming_width
 
 (CLAIM,) = PAPER.claims
 
@@ -36,22 +37,22 @@ def test_jamming_width_by_hand():
     assert np.isnan(jamming_width(widths, np.zeros(3)))
 
 
-def test_the_judge_knows_the_order_and_when_it_cannot_tell():
-    right = CLAIM.judge(known())
+def test_the_claim_knows_the_order_and_when_it_cannot_tell():
+    right = judge_claim(CLAIM, known())
     assert right.verdict == "holds"
     assert right.low > 1
-    assert CLAIM.judge(known(feature=9.0, lazy=3.0)).verdict == "fails"
-    assert CLAIM.judge(known(lazy=100.0)).verdict == "not shown"
-    assert CLAIM.judge(known(feature=1.0, lazy=1.0)).verdict == "not shown"
+    assert judge_claim(CLAIM, known(feature=9.0, lazy=3.0)).verdict == "fails"
+    assert judge_claim(CLAIM, known(lazy=100.0)).verdict == "not shown"
+    assert judge_claim(CLAIM, known(feature=1.0, lazy=1.0)).verdict == "not shown"
     found = lines(known())
     crossing = found[found.line.str.startswith("crossover")]
     np.testing.assert_allclose(crossing["scale"], 3)
     assert len(found[found.line == "jamming"]) == 4
 
 
-def test_tiny_runs_judge_and_draw():
+def test_tiny_runs_are_measured_and_drawn():
     table = pd.DataFrame([{**point, **PAPER.run(point)} for point in PAPER.points("tiny")])
-    assert CLAIM.judge(table).verdict in {"holds", "not shown", "fails"}
+    assert judge_claim(CLAIM, table).verdict in {"holds", "not shown", "fails"}
     wide = table[table.width == 8].iloc[0]
     change = np.log(np.asarray(wide.kernel_change)).mean(1)
     assert change[0] > 3 > 0 > change[-1]  # features at small scales, a kernel at rest at large ones

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from priorscope.lab import judge_claim
 from priorscope.papers.training_regimes._stripe import PAPER
 
 CLAIMS = {claim.id: claim for claim in PAPER.claims}
@@ -22,22 +23,22 @@ def known(power: float = 0.5, gain: float = 0.5, done: float = 1.0) -> pd.DataFr
     return pd.DataFrame(rows)
 
 
-def test_judges_know_the_papers_table_and_its_opposites():
-    found = CLAIMS["L.14"].judge(known())
+def test_claims_know_the_papers_table_and_its_opposites():
+    found = judge_claim(CLAIMS["L.14"], known())
     assert found.verdict == "holds"
     assert abs(found.measured - 0.5) < 1e-6
-    assert "compression fitted to P = 32, 64, 128" in found.note  # networks that did not finish are left out
-    assert CLAIMS["L.14b"].judge(known()).verdict == "holds"
-    assert CLAIMS["L.14"].judge(known(power=0.0)).verdict == "fails"
-    assert CLAIMS["L.14"].judge(known(gain=1.2)).verdict == "fails"
-    assert CLAIMS["L.14"].judge(known(done=0.5)).verdict == "not shown"
+    assert "P = 32, 64, 128;" in found.note  # networks that did not finish are left out
+    assert judge_claim(CLAIMS["L.14b"], known()).verdict == "holds"
+    assert judge_claim(CLAIMS["L.14"], known(power=0.0)).verdict == "fails"
+    assert judge_claim(CLAIMS["L.14"], known(gain=1.2)).verdict == "fails"
+    assert judge_claim(CLAIMS["L.14"], known(done=0.5)).verdict == "not shown"
     table = known()
-    assert CLAIMS["L.14b"].judge(table.assign(squeezed=table.lazy)).verdict == "fails"
+    assert judge_claim(CLAIMS["L.14b"], table.assign(squeezed=table.lazy)).verdict == "fails"
 
 
-def test_tiny_runs_judge_and_draw():
+def test_tiny_runs_are_measured_and_drawn():
     table = pd.DataFrame([{**point, **PAPER.run(point)} for point in PAPER.points("tiny")])
-    assert {claim.judge(table).verdict for claim in PAPER.claims} == {"not shown"}
+    assert {judge_claim(claim, table).verdict for claim in PAPER.claims} == {"not shown"}
     for start, end in table.neurons:
         assert np.abs(end - start).max() > 1  # weights of size one moved by more: features are learnt
     assert PAPER.chart is not None

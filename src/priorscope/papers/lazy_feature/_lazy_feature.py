@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 
 from priorscope.lab import Paper
-from priorscope.papers._announced_regimes import LAZY, claims_of
-from priorscope.papers.lazy_feature._claims import JUDGES
+from priorscope.papers.lazy_feature._claims import CLAIMS, SOURCE
 from priorscope.papers.lazy_feature._runs import run
 
 __all__ = ["PAPER"]
@@ -33,9 +32,9 @@ SIZES: dict[str, dict[str, Any]] = {
         "rescaled": RESCALED,
         "max_turn": 1e-3,
         "max_steps": 6000,
-        "sweeps": [(2, 16, 8), (2, 32, 8), (2, 64, 8), (2, 128, 8), (1, 64, 4), (3, 64, 4)],
+        "sweeps": [(2, 16, 16), (2, 32, 16), (2, 64, 16), (2, 128, 16), (1, 64, 4), (3, 64, 4)],
         "unit": [(2, 64, 6), (2, 128, 6), (2, 256, 4), (2, 512, 4)],
-        "init": [(3, 32, 16), (3, 64, 16), (3, 128, 16), (3, 256, 16), (3, 512, 16)],
+        "init": [(3, 32, 32), (3, 64, 32), (3, 128, 32), (3, 256, 32), (3, 512, 32)],
         "offset": [(2, 50, 6)],
     },
     "paper": {
@@ -44,7 +43,7 @@ SIZES: dict[str, dict[str, Any]] = {
         "rescaled": [1e-5, *RESCALED],
         "max_turn": 1e-4,
         "max_steps": 100_000,
-        "sweeps": [(3, 30, 20), (3, 100, 20), (3, 300, 20), (3, 1000, 20), (2, 100, 10), (5, 100, 10)],
+        "sweeps": [(3, 30, 20), (3, 100, 20), (3, 300, 20), (3, 1000, 20), (1, 100, 10), (2, 100, 10), (5, 100, 10)],
         "unit": [(3, 100, 10), (3, 300, 10), (3, 1000, 10)],
         "init": [(5, 32, 20), (5, 128, 20), (5, 512, 20), (5, 2048, 20)],
         "offset": [(3, 100, 10)],
@@ -53,7 +52,7 @@ SIZES: dict[str, dict[str, Any]] = {
 
 
 def grid(scale: str) -> list[dict[str, Any]]:
-    """A point a network shape: all seeds, and in a sweep all output scales, are trained in one flow."""
+    """One point per network shape: all seeds, and in a sweep all output scales, are trained in one flow."""
     size = SIZES[scale]
     points = []
     for part, key in (("init", "init"), ("offset", "offset"), ("unit", "unit"), ("sweep", "sweeps")):
@@ -69,10 +68,7 @@ def grid(scale: str) -> list[dict[str, Any]]:
 
 
 def chart(table: pd.DataFrame) -> Any:
-    """Change of the kernel, time scale, error and variance times h against the rescaled output scale, widths on one axis.
-
-    Outputs of all seeds, and so the variance, are kept at two scales only: one of the feature regime, one of the lazy.
-    """
+    """Change of the kernel, time scale, error and variance times h against the rescaled output scale, widths on one axis."""
     import altair as alt
 
     names = {"kernel_change": "change of the kernel", "half_time": "time to half the loss", "error": "test error"}
@@ -80,12 +76,8 @@ def chart(table: pd.DataFrame) -> Any:
     rows = []
     for _, row in table[table.part == "sweep"].iterrows():
         network, at = f"L = {row.depth}, h = {row.width}", np.asarray(row.rescaled, dtype=float)
-        for scale, outputs in (
-            (at[np.abs(np.log(at / 1e-2)).argmin()], row.outputs_feature),
-            (at[-1], row.outputs_lazy),
-        ):
-            variance = row.width * float(np.asarray(outputs, dtype=float).var(0, ddof=1).mean())
-            rows.append({"of": spread, "network": network, "at": scale, "value": variance})
+        for scale, members in zip(at, np.asarray(row.deviation, dtype=float)):
+            rows.append({"of": spread, "network": network, "at": scale, "value": row.width * members.mean()})
         for name, label in names.items():
             values = np.asarray(row[name], dtype=float)
             for at, member in zip(row.rescaled, values):
@@ -108,10 +100,10 @@ def chart(table: pd.DataFrame) -> Any:
 PAPER = Paper(
     name="lazy-feature",
     title="One output scale decides between a frozen kernel and learnt features",
-    source=LAZY,
-    version=1,
+    source=SOURCE,
+    version=2,
     grid=grid,
     run=run,
-    claims=claims_of(JUDGES),
+    claims=CLAIMS,
     chart=chart,
 )

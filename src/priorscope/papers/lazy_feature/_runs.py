@@ -63,6 +63,12 @@ def top_share(kernel: Tensor, targets: Tensor, top: int = 2) -> Tensor:
     return (vectors.mT @ targets).square().sum((1, 2)) / targets.square().sum()
 
 
+def deviation(outputs: Tensor) -> Tensor:
+    """Mean square over points of each seed's outputs (scales, seeds, n) minus the seeds' mean; its mean is their variance."""
+    seeds = outputs.shape[1]
+    return (outputs - outputs.mean(1, keepdim=True)).square().mean(2) * seeds / max(seeds - 1, 1)
+
+
 def _kernels(fitted: FittedNetworks, x: Tensor, x2: Tensor | None = None) -> tuple[Tensor, Tensor]:
     stack: Any = fitted.members.model
     return (
@@ -99,7 +105,7 @@ def _sweep(point: dict[str, Any]) -> dict[str, Any]:
     }
     by_scale = F.reshape(len(rescaled), seeds, -1)
     feature = int(np.abs(np.log(rescaled / 1e-2)).argmin())
-    result |= {"outputs_feature": by_scale[feature].numpy(), "outputs_lazy": by_scale[-1].numpy()}
+    result["deviation"] = deviation(by_scale).numpy()
     return result | _frozen(point, fitted, train, test, by_scale, feature)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import torch
 
+from priorscope.data import Split
 from priorscope.inference import train_hinge
 from priorscope.lab import Paper
 from priorscope.models import DenseStack, plain_network
@@ -34,9 +35,9 @@ SCALES: dict[str, dict[str, Any]] = {
         "kernel": ([8, 32], 4, 20),
     },
     "small": {
-        "common": {"data": "mnist", "n_train": 500, "n_test": 4000, "n_gradients": 2000, "depth": 2, "compared": 20},
+        "common": {"data": "mnist", "n_train": 500, "n_test": 4000, "n_gradients": 2000, "depth": 2, "compared": 32},
         "optimiser": {"steps": 30_000, "rate": 1e-3},
-        "widths": {5: 20, 8: 20, 12: 128, 18: 20, 28: 20, 44: 20, 70: 20},  # width: members
+        "widths": {5: 32, 8: 32, 12: 128, 18: 32, 28: 32, 44: 32, 70: 32},  # width: members
         "kernel": ([16, 32, 64, 128, 256, 512], 20, 100),
     },
     "paper": {
@@ -77,18 +78,9 @@ def run(point: dict[str, Any]) -> dict[str, Any]:
     if point["part"] == "kernel":
         return _kernels(point)
     train, test = parity(point["data"], point["n_train"], point["n_test"], 0, DIM)
-    rate = min(point["rate"], 0.1 * point["width"] ** -1.5) if point["width"] > 100 else point["rate"]
-    found, margins, slopes = [], [], []
-    for seed in range(point["members"]):
-        net = plain_network(DIM, point["width"], point["depth"], seed=seed, gain=MARGIN)
-        used = train_hinge(net, train.inputs, train.targets, point["steps"], stages=[(rate, 1.0)], margin=MARGIN)
-        found.append(counts(net, train, MARGIN) | {"used": used})
-        x = test.inputs.clone().requires_grad_()
-        f = net(x)
-        (gradient,) = torch.autograd.grad(f.sum(), x)
-        margins.append((test.targets * f.detach())[:, 0].numpy())  # outputs times labels
-        slopes.append((test.targets * gradient)[: point["n_gradients"]].numpy())
-    F, G = np.stack(margins), np.stack(slopes)  # (K, n), (K, n_gradients, d)
+    members = [_member(point, seed, train, test) for seed in range(point["members"])]
+    found = [one for one, _, _ in members]
+    F, G = np.stack([m for _, m, _ in members]), np.stack([g for _, _, g in members])  # (K, n), (K, n_gradients, d)
     return {
         "n_weights": found[0]["n_weights"],
         "overlap_ratios": [one["overlap_ratio"] for one in found],
@@ -98,6 +90,21 @@ def run(point: dict[str, Any]) -> dict[str, Any]:
         "ensemble": ensemble_errors(F, [len(F)])[0],
         **_reduced(F, G, point["compared"]),
     }
+
+
+def _member(
+    point: dict[str, Any], seed: int, train: Split, test: Split
+) -> tuple[dict[str, Any], np.ndarray, np.ndarray]:
+    """Counts of one trained network, its outputs times labels on the test points, and their gradients over the input."""
+    net = plain_network(DIM, point["width"], point["depth"], seed=seed, gain=MARGIN)
+    rate = min(point["rate"], 0.1 * point["width"] ** -1.5) if point["width"] > 100 else point["rate"]
+    used = train_hinge(net, train.inputs, train.targets, point["steps"], stages=[(rate, 1.0)], margin=MARGIN)
+    x = test.inputs.clone().requires_grad_()
+    f = net(x)
+    (gradient,) = torch.autograd.grad(f.sum(), x)
+    margins = (test.targets * f.detach())[:, 0].numpy()
+    slopes = (test.targets * gradient)[: point["n_gradients"]].numpy()
+    return counts(net, train, MARGIN) | {"used": used}, margins, slopes
 
 
 def _reduced(F: np.ndarray, G: np.ndarray, compared: int) -> dict[str, Any]:
@@ -155,7 +162,7 @@ def chart(table: pd.DataFrame) -> Any:
     star = star_of(ensembles)
     if np.isfinite(star):
         left += alt.Chart(pd.DataFrame({"n": [star]})).mark_rule(strokeDash=[4, 4], opacity=0.7).encode(x)
-    most = ensembles.loc[ensembles.members.idxmax()]
+    most = ensembles.iloc[int(ensembles.members.to_numpy().argmax())]
     if not isinstance(most.get("ensemble_errors"), (list, np.ndarray)):
         return left.properties(width=340)
     law = pd.DataFrame({"m": SIZES, "error": most.ensemble_errors[0]})

@@ -54,7 +54,7 @@ def _ensembles(table: pd.DataFrame) -> pd.DataFrame:
 def _largest(table: pd.DataFrame, name: str) -> tuple[pd.Series, np.ndarray]:
     """The width with the most members, and its rows of ``name``."""
     rows = _ensembles(table)
-    most = rows.loc[rows.members.idxmax()]
+    most = rows.iloc[int(rows.members.to_numpy().argmax())]
     values = np.asarray(most.get(name, np.nan), float)
     if values.ndim != 2:
         raise NotMeasured(f"{int(most.members)} members at one width are too few; {4 * SIZES[-1]} are wanted")
@@ -103,7 +103,7 @@ def single_fall(table: pd.DataFrame) -> Measured:
     rows = _beyond(table, 1.0, 3)
     first, last = (_compared(rows.iloc[i]) for i in (0, -1))
     both = np.stack([first[:, 0], last[:, 0]], 1)
-    note = f"{both[0, 0]:.4f} at N = {rows.n_weights.iloc[0]}, {both[0, 1]:.4f} at {rows.n_weights.iloc[-1]}"
+    note = f"{both[0, 0]:.4f} at N = {rows.n_weights.iloc[0]:.0f}, {both[0, 1]:.4f} at {rows.n_weights.iloc[-1]:.0f}"
     return Measured(_over_blocks(both, lambda row: float(row[0] - row[1])), note)
 
 
@@ -111,8 +111,8 @@ def kept_by_ensembles(table: pd.DataFrame) -> Measured:
     """What ensembles gain from the first width beyond N* to the widest, over what one network gains."""
     rows = _beyond(table, 1.0, 3)
     first, last = (_compared(rows.iloc[i]) for i in (0, -1))
-    note = f"{int(rows.compared.iloc[0])} together: {first[0, 1]:.4f} at N = {rows.n_weights.iloc[0]}, {last[0, 1]:.4f} at "
-    note += f"{rows.n_weights.iloc[-1]}"
+    note = f"{int(rows.compared.iloc[0])} together: {first[0, 1]:.4f} at N = {rows.n_weights.iloc[0]:.0f}, {last[0, 1]:.4f} at "
+    note += f"{rows.n_weights.iloc[-1]:.0f}"
     both = np.concatenate([first, last], 1)
     return Measured(_over_blocks(both, lambda row: float((row[1] - row[3]) / (row[0] - row[2]))), note)
 

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from priorscope.inference import GradientFlow
-from priorscope.lab import Paper
+from priorscope.lab import Claim, Paper, above
 from priorscope.models import DenseStack
-from priorscope.papers._announced_regimes import DIAGRAM, claims_of
 from priorscope.papers.jamming._images import parity
 from priorscope.papers.training_regimes._phase_diagram_chart import chart
-from priorscope.papers.training_regimes._phase_diagram_judge import jamming_depends_on_scale
+from priorscope.papers.training_regimes._phase_diagram_measures import lazy_over_feature
+from priorscope.papers.training_regimes._stripe_claims import SOURCE
 
 __all__ = ["PAPER"]
 
@@ -33,7 +33,7 @@ SIZES: dict[str, dict[str, Any]] = {
         "n_test": 1400,
         "widths": [2, 3, 4, 6, 8, 10, 12, 16],
         "rescaled": [1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3],
-        "seeds": 4,
+        "seeds": 12,
         "max_turn": 1e-3,
         "max_steps": 8000,
     },
@@ -51,7 +51,7 @@ SIZES: dict[str, dict[str, Any]] = {
 
 
 def grid(scale: str) -> list[dict[str, Any]]:
-    """A point a width: all seeds at all output scales are trained in one flow; the widest, which take longest, first."""
+    """One point per width: all seeds at all output scales are trained in one flow; the widest, which take longest, first."""
     size = SIZES[scale]
     common = {name: value for name, value in size.items() if name != "widths"}
     return [{"width": h, "depth": 2, "dim": 10, "seed": 0, **common} for h in reversed(size["widths"])]
@@ -94,10 +94,18 @@ def run(point: dict[str, Any]) -> dict[str, Any]:
 PAPER = Paper(
     name="phase-diagram",
     title="Width and output scale decide together whether a network fits, and how it learns",
-    source=DIAGRAM,
+    source=SOURCE,
     version=1,
     grid=grid,
     run=run,
-    claims=claims_of({"L.15": ("interval of h*(lazy)/h*(feature) above one", jamming_depends_on_scale)}),
+    claims=(
+        Claim(
+            "L.15",
+            SOURCE,
+            "the jamming width depends on the rescaled output scale, larger in the lazy regime",
+            measure=lazy_over_feature,
+            expect=above(1),
+        ),
+    ),
     chart=chart,
 )

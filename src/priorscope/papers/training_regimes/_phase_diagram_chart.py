@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from priorscope.papers.lazy_feature._claims import crossover
-from priorscope.papers.training_regimes._phase_diagram_judge import jamming_width, success
+from priorscope.papers.lazy_feature._measures import crossover
+from priorscope.papers.training_regimes._phase_diagram_measures import jamming_width, success
 
 __all__ = ["cells", "chart", "lines"]
 
@@ -23,7 +23,7 @@ def _edges(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def cells(table: pd.DataFrame) -> pd.DataFrame:
-    """One row a cell of the plane (width, output scale): its edges, the part of seeds that fit, and the errors in per cent."""
+    """One row per cell of the plane (width, output scale): its edges, the part of seeds that fit, and the errors in per cent."""
     widths, at, fitted = success(table)
     rows = table.sort_values("width")
     left, right = _edges(widths)

@@ -12,10 +12,9 @@ from torch import Tensor
 
 from priorscope.data import stripe
 from priorscope.inference import GradientFlow
-from priorscope.lab import Claim, Paper
+from priorscope.lab import Paper
 from priorscope.models import ShallowStack
-from priorscope.papers._announced_regimes import DIAGRAM
-from priorscope.papers.training_regimes._stripe_claims import JUDGES
+from priorscope.papers.training_regimes._stripe_claims import CLAIMS, SOURCE
 from priorscope.probes import compression, frozen_flows
 
 __all__ = ["PAPER"]
@@ -47,7 +46,7 @@ SIZES: dict[str, dict[str, Any]] = {
 
 
 def grid(scale: str) -> list[dict[str, Any]]:
-    """A point a number of patterns: the networks of all training sets of that size are trained in one flow."""
+    """One point per number of patterns: the networks of all training sets of that size are trained in one flow."""
     size = SIZES[scale]
     return [{"n_train": n, **size["common"], **size["steps"], "seed": 0} for n in size["sizes"]]
 
@@ -145,10 +144,10 @@ def chart(table: pd.DataFrame) -> Any:
 PAPER = Paper(
     name="stripe",
     title="Feature learning compresses what does not matter",
-    source=DIAGRAM,
+    source=SOURCE,
     version=2,
     grid=grid,
     run=run,
-    claims=tuple(Claim(id_, DIAGRAM, *line) for id_, line in JUDGES.items()),
+    claims=CLAIMS,
     chart=chart,
 )
