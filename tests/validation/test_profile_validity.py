@@ -29,16 +29,18 @@ def test_two_problems_are_too_few_to_show_anything(table: pd.DataFrame) -> None:
     assert PAPER.chart(table).to_dict()
 
 
-def test_ten_right_of_twelve_hold_and_nine_fail(table: pd.DataFrame) -> None:
-    twelve = pd.concat([table] * (ENOUGH // 2), ignore_index=True)
-    for right, verdict in ((12, "holds"), (10, "holds"), (9, "fails")):
-        ratio = [1.09] * right + [1.11] * (12 - right)
-        spoilt = twelve.assign(ratio_network=ratio, ratio_kernel=ratio)
+def test_the_share_of_right_picks_needs_its_interval_on_one_side(table: pd.DataFrame) -> None:
+    """Clopper & Pearson: 20 of 20 allow 0.832, just under 10 of 12; 21 of 21 allow 0.839; 12 of 21 allow up to 0.78."""
+    many = pd.concat([table] * 11, ignore_index=True)
+    for right, of, verdict in ((20, 20, "not shown"), (21, 21, "holds"), (18, 20, "not shown"), (12, 21, "fails")):
+        ratio = [1.09] * right + [1.11] * (of - right)
+        spoilt = many[:of].assign(ratio_network=ratio, ratio_kernel=ratio)
         found = [claim.judge(spoilt) for claim in PAPER.claims[:2]]
         assert [v.verdict for v in found] == [verdict] * 2
-        assert all(v.note.count("picked") == 12 - right for v in found)
-    missed = twelve.assign(covered=[[0.0]] * 12)
+        assert all(v.note.count("picked") == of - right for v in found)
+    missed = many[:12].assign(covered=[[0.0]] * 12)
     assert PAPER.claims[2].judge(missed).verdict == "fails"
+    assert PAPER.claims[2].judge(missed[:11]).verdict == "not shown"
 
 
 def test_candidates_told_apart_must_have_worse_networks() -> None:
@@ -48,9 +50,10 @@ def test_candidates_told_apart_must_have_worse_networks() -> None:
         found = PAPER.claims[3].judge(pd.DataFrame([row] * problems))
         return found.verdict, found.measured
 
-    assert verdict([1.0, 1.2, 1.3], [1.1, 1.2]) == ("holds", 1.0)
+    assert verdict([1.0, 1.2, 1.3], [1.1, 1.2], 36) == ("holds", 1.0)  # 36 of 36 allow 0.903
+    assert verdict([1.0, 1.2, 1.3], [1.1, 1.2]) == ("not shown", 1.0)  # 20 of 20 do not
     assert verdict([1.0, 0.9, 1.3], [1.1, 1.2]) == ("fails", 0.5)
-    assert verdict([1.0, 0.9, 1.3], [0.9, 1.2]) == ("holds", 1.0)  # the better one was not told apart
+    assert verdict([1.0, 0.9, 1.3], [0.9, 1.2], 36) == ("holds", 1.0)  # the better one was not told apart
     assert verdict([1.0, 1.2, 1.3], [0.9, 0.9])[0] == "not shown"  # nothing was
     assert verdict([1.0, 1.2, 1.3], [1.1, 1.2], problems=9)[0] == "not shown"  # eighteen were
 

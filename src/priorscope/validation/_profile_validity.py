@@ -12,10 +12,10 @@ import torch
 
 from priorscope.data import Dataset
 from priorscope.inference import GradientDescent
-from priorscope.lab import Claim, Paper, Verdict
+from priorscope.lab import Claim, Measured, NotMeasured, Paper, at_least
 from priorscope.probes.curves.pilot import leave_one_out, ridge_grid
 from priorscope.profiles import profile
-from priorscope.statistics import Interval, bootstrap_interval
+from priorscope.statistics import Interval, seed_interval, share_interval
 from priorscope.system import System
 from priorscope.validation._problems import DEVELOPMENT, HELD_OUT, draw
 
@@ -25,7 +25,7 @@ SOURCE = "priorscope, profile"
 MULTIPLE = 4  # networks are trained on this many times the pilot
 TOLERANCE = 1.1  # a pick within 10 % of the lowest error counts as right
 SHARE = 10 / 12  # of problems on which the pick must be right
-ENOUGH = 12  # problems below which nothing is shown
+ENOUGH = 12  # problems below which nothing is shown of shares by problem
 FEW = 20  # candidates told apart, on at least half as many problems as wanted, below which nothing is shown of them
 SURE = 0.9  # of candidates told apart from the pick, whose networks must be worse: the level of the intervals
 BATCH = 32
@@ -124,7 +124,7 @@ def run(point: dict[str, Any]) -> dict[str, Any]:
         ahead = found.forecast.at(n)
         results = [train(found.candidate, part, point, point["seed"] + s) for s, part in zip(splits, data)]
         errors = np.array([e for r in results for e in r[0]])
-        between = bootstrap_interval(errors)
+        between = seed_interval(errors)
         wrong += [float(np.mean([w for r in results for w in r[1]]))] if results[0][1] else []
         gram = found.candidate.model.kernel(data[0].inputs, kinds=("ntk",)).ntk.double().numpy()
         kernel = kernel_error(gram, data[0].targets.double().numpy())
@@ -149,10 +149,9 @@ def run(point: dict[str, Any]) -> dict[str, Any]:
 
 
 def _right(which: str, picked: str) -> Any:
-    def judge(table: pd.DataFrame) -> Verdict:
+    def measure(table: pd.DataFrame) -> Measured:
         ratio = table[f"ratio_{which}"].to_numpy(dtype=float)
         right = ratio <= TOLERANCE
-        found = bootstrap_interval(right.astype(float))
         missed = table[~right]
         note = f"{right.sum()} of {len(right)} problems"
         if which == "network":
@@ -163,23 +162,24 @@ def _right(which: str, picked: str) -> Any:
                 for _, r in missed.iterrows()
             ]
             note += "; missed: " + ", ".join(words)
-        if len(right) < ENOUGH:
-            return Verdict("not shown", found.value, found.low, found.high, note)
-        return Verdict("holds" if found.value >= SHARE else "fails", found.value, found.low, found.high, note)
+        return Measured(share_interval(right), note)
 
-    return judge
+    return measure
 
 
-def _coverage(table: pd.DataFrame) -> Verdict:
-    values = [float(np.mean(v)) for v in table["covered"]]
-    found = bootstrap_interval(values)
+def _by_problem(parts: list[float]) -> Interval:
+    """The mean of shares, one per problem; problems that all agree have no spread, and count as so many hits or misses."""
+    return share_interval(parts) if set(parts) in ({0.0}, {1.0}) else seed_interval(parts)
+
+
+def _coverage(table: pd.DataFrame) -> Measured:
     note = f"{sum(len(v) for v in table['covered'])} forecasts; leave-one-out errors on four times the pilot"
     if len(table) < ENOUGH:
-        return Verdict("not shown", found.value, found.low, found.high, note)
-    return Verdict("holds" if found.value >= 0.8 else "fails", found.value, found.low, found.high, note)
+        raise NotMeasured(f"{len(table)} problems, {ENOUGH} are wanted; {note}")
+    return Measured(_by_problem([float(np.mean(v)) for v in table["covered"]]), note)
 
 
-def _apart(table: pd.DataFrame) -> Verdict:
+def _apart(table: pd.DataFrame) -> Measured:
     """Of candidates told apart from the pick, the part whose trained networks are worse than the pick's; by problem."""
     parts, told_apart, by_kernel, covered, others = [], 0, 0, [], 0
     for _, row in table.iterrows():
@@ -194,9 +194,8 @@ def _apart(table: pd.DataFrame) -> Verdict:
     note = f"{told_apart} of {others} candidates told apart, on {len(parts)} of {len(table)} problems; worse by kernel "
     note += f"regression {by_kernel}; intervals of the ratio cover that of networks in {100 * np.mean(covered):.0f} %, by problem"
     if told_apart < FEW or len(parts) < ENOUGH / 2:
-        return Verdict("not shown", note=note)
-    found = bootstrap_interval(parts)
-    return Verdict("holds" if found.value >= SURE else "fails", found.value, found.low, found.high, note)
+        raise NotMeasured(f"too few: {note}")
+    return Measured(_by_problem(parts), note)
 
 
 def long(table: pd.DataFrame) -> pd.DataFrame:
@@ -254,36 +253,32 @@ PAPER = Paper(
             source=SOURCE,
             says="on problems not used while building it, the profile's top pick has the lowest test error (mean squared) of "
             "trained finite networks of all candidates at 4 times the pilot, or one within 10 % of it",
-            expected=">= 10 of 12",
-            tolerance=None,
-            judge=_right("network", "pick"),
+            measure=_right("network", "pick"),
+            expect=at_least(SHARE),
         ),
         Claim(
             id="V.2",
             source=SOURCE,
             says="the candidate with the lowest forecast has the lowest error of kernel regression of all candidates at 4 times "
             "the pilot, or one within 10 % of it",
-            expected=">= 10 of 12",
-            tolerance=None,
-            judge=_right("kernel", "lowest_forecast"),
+            measure=_right("kernel", "lowest_forecast"),
+            expect=at_least(SHARE),
         ),
         Claim(
             id="V.3",
             source=SOURCE,
             says="90 % intervals of the forecasts on which it ranks cover the error of kernel regression at 4 times the pilot in "
             "at least 80 % of cases",
-            expected=">= 0.8",
-            tolerance=None,
-            judge=_coverage,
+            measure=_coverage,
+            expect=at_least(0.8),
         ),
         Claim(
             id="V.4",
             source=SOURCE,
             says="candidates that the profile tells apart from its pick (the 90 % interval of the ratio of errors lies above 1) "
             "have worse trained networks than the pick at 4 times the pilot",
-            expected=">= 0.9",
-            tolerance=None,
-            judge=_apart,
+            measure=_apart,
+            expect=at_least(SURE),
         ),
     ),
     chart=chart,
