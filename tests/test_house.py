@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import json
 import re
-import types
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,6 @@ import pytest
 import priorscope
 from priorscope import papers
 from priorscope.lab import SCALES, VERDICTS
-from priorscope.papers._announced import ANNOUNCED
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "priorscope"
@@ -138,6 +136,29 @@ def test_the_rule_on_networks_and_training_can_fail(code, wanted):
     )
 
 
+def private_imports(tree: ast.AST, part: str) -> list[str]:
+    """Modules and names with an underscore that a module imports from another part of the library."""
+    names = [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names += [f"{node.module}.{alias.name}" for alias in node.names]
+    others = [name for name in names if name.startswith("priorscope.") and name.split(".")[1] != part]
+    return [name for name in others if any(word.startswith("_") for word in name.split(".")[1:])]
+
+
+@pytest.mark.parametrize("part", ["papers", "validation"])
+def test_papers_use_the_public_names_of_other_parts(part):
+    for file in sorted((SOURCE / part).rglob("*.py")):
+        found = private_imports(ast.parse(file.read_text()), part)
+        assert not found, f"{file.relative_to(ROOT)} imports {found}"
+
+
+def test_the_rule_on_public_names_can_fail():
+    code = "from priorscope.probes.x._y import z\nimport priorscope.lab\nfrom priorscope.papers._a import b"
+    assert private_imports(ast.parse(code), "papers") == ["priorscope.probes.x._y.z"]
+    assert private_imports(ast.parse("from priorscope.data import _x"), "papers") == ["priorscope.data._x"]
+
+
 def test_the_top_level_offers_what_it_lists():
     missing = []
     for name in priorscope.__all__:
@@ -202,7 +223,7 @@ def test_every_paper_loads_under_its_name_with_grids_of_every_scale():
 
 def test_claim_ids_are_unique_and_the_ledger_lists_the_same():
     loaded = papers.load_all()
-    ids = [claim.id for paper in loaded for claim in paper.claims] + [r.id for r in papers.unclaimed(loaded)]
+    ids = [claim.id for paper in loaded for claim in paper.claims]
     assert len(ids) == len(set(ids)), sorted({i for i in ids if ids.count(i) > 1})
     ledger = json.loads((ROOT / "claims" / "ledger.json").read_text())
     assert {line["id"] for line in ledger} == set(ids), "refresh it with `make ledger`"
@@ -210,13 +231,3 @@ def test_claim_ids_are_unique_and_the_ledger_lists_the_same():
     for line in ledger:
         assert line["verdict"] in VERDICTS
         assert line["scale"] in ((None,) if line["verdict"] == "not run" else ("small", "paper")), line["id"]
-
-
-def test_an_announced_claim_leaves_the_list_when_a_paper_takes_it():
-    announced = {record.id for record in ANNOUNCED}
-    expected = {f"S0.{i}" for i in range(1, 11)} | {f"S2.{i}" for i in range(1, 10)} | {f"S4.{i}" for i in range(1, 14)}
-    expected |= {f"J.{i}" for i in range(1, 14)} | {f"L.{i}" for i in range(1, 17)}
-    assert announced == expected
-    claim = types.SimpleNamespace(id="S0.4b")
-    left = {record.id for record in papers.unclaimed([types.SimpleNamespace(claims=(claim,))])}
-    assert announced - left == {"S0.4"}

@@ -49,7 +49,7 @@ def claims(
     Examples:  priorscope claims   |   priorscope claims jamming --long   |   priorscope claims S0.4
     """
     from priorscope.lab import judge_evidence, judge_paper, natural_order, read_ledger, record_ledger, runs_folder
-    from priorscope.papers import REGISTRY, load, load_all, unclaimed
+    from priorscope.papers import REGISTRY, load, load_all
 
     if scale not in (None, "small", "paper"):
         raise ValueError(f"verdicts are judged at scale small or paper; got {scale!r}.")
@@ -60,10 +60,9 @@ def claims(
     if record and (paper is not None or which is not None):
         raise ValueError("--record writes the whole ledger; leave --paper away.")
     papers = [load(paper)] if paper is not None else load_all()
-    others = [] if paper is not None else unclaimed(papers)
     if which is not None:
-        papers, others = _with_id(papers, which), [line for line in others if _matches(line.id, which)]
-        if not papers and not others:
+        papers = _with_id(papers, which)
+        if not papers:
             raise ValueError(
                 f"no paper and no claim {which!r}; papers are {', '.join(REGISTRY)}, ids look like S0.4 or J.2."
             )
@@ -76,7 +75,7 @@ def claims(
             judged = [line for each in papers for line in _write_and_judge(each, runs, scale, tables)]
         else:
             judged = [line for each in papers for line in judge_paper(each, runs, scale)]
-    records = [line for line in judged + others if which is None or _matches(line.id, which)]
+    records = [line for line in judged if which is None or _matches(line.id, which)]
     records.sort(key=lambda line: natural_order(line.id))
     if record:
         file = record_ledger(records, ledger)

@@ -1,13 +1,12 @@
-"""Published results, one module each: a grid, one run, claims with expected values, a chart."""
+"""Published results, one folder per publication: grids, runs, claims with what is expected, charts."""
 
 from __future__ import annotations
 
 import importlib
 
-from priorscope.lab import Paper, Record
-from priorscope.papers._announced import ANNOUNCED
+from priorscope.lab import Paper
 
-__all__ = ["REGISTRY", "load", "load_all", "unclaimed"]
+__all__ = ["REGISTRY", "load", "load_all"]
 
 REGISTRY: dict[str, str] = {
     # name on the command line: module with the constant PAPER (imported on first use)
@@ -39,8 +38,8 @@ REGISTRY: dict[str, str] = {
 """Every paper by its name; the module is imported on first use.
 
 Example:
-    >>> all(module.startswith("priorscope.papers.") for module in REGISTRY.values())
-    True
+    >>> REGISTRY["circles"]
+    'priorscope.papers.geometry._circles'
 """
 
 
@@ -67,16 +66,3 @@ def load_all() -> list[Paper]:
         True
     """
     return [load(name) for name in REGISTRY]
-
-
-def unclaimed(papers: list[Paper]) -> list[Record]:
-    """Claims on our list that none of these papers reproduces yet, as ``not run``.
-
-    A paper's ``S0.4`` or ``S0.4a`` stands for the announced ``S0.4``.
-
-    Example:
-        >>> unclaimed([])[0].id, unclaimed([])[0].verdict
-        ('S0.1', 'not run')
-    """
-    claimed = {claim.id.rstrip("abcdefghijklmnopqrstuvwxyz") for paper in papers for claim in paper.claims}
-    return [record for record in ANNOUNCED if record.id not in claimed]
