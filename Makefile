@@ -8,7 +8,7 @@ export OMP_NUM_THREADS ?= 1
 export MKL_NUM_THREADS ?= 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: profile test test-all check lint types docs format ledger browser clean
+.PHONY: profile test test-all fuzz mutants check lint types docs format ledger browser clean
 
 profile: $(STAMP)
 	OMP_NUM_THREADS=2 MKL_NUM_THREADS=2 $(BIN)/priorscope profile digits --out report
@@ -18,6 +18,16 @@ test: $(STAMP) browser
 
 test-all: $(STAMP) browser
 	$(BIN)/python -m pytest -n 2 --dist loadscope -m "slow or not slow"
+
+# Random files, kernels, modules and commands: each ends in a right answer or one clear line.
+fuzz: $(STAMP)
+	$(BIN)/python -m pytest -n 2 -m "slow or not slow" tests/fuzz
+
+# Faults injected one by one into a copy of the source: which of them does the suite not notice?
+SEED ?= 0
+COUNT ?= 100
+mutants: $(STAMP)
+	$(BIN)/python tools/mutants.py --count $(COUNT) --seed $(SEED)
 
 check: lint types docs test
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 import socket
+import subprocess
+import sys
 import threading
 import time
 import urllib.error
@@ -156,3 +158,40 @@ def test_messages(tmp_path: Path) -> None:
     file.touch()
     with pytest.raises(ValueError, match="port"):
         serve(file, port=0)
+
+
+def test_a_port_that_is_taken_and_a_file_that_is_no_store_are_told_before_an_address_is(tmp_path: Path) -> None:
+    said: list[str] = []
+    store = tmp_path / "runs.sqlite"
+    Store(store).close()
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(OSError, match=rf"port {port} cannot be used \(Address already in use\); choose another"):
+            serve(store, port=port, announce=said.append)
+        (tmp_path / "text.sqlite").write_text("not a store" * 200)
+        with pytest.raises((ValueError, RuntimeError, OSError)):
+            serve(tmp_path / "text.sqlite", port=port, announce=said.append)
+    assert said == []
+
+
+def test_the_announced_address_answers(tmp_path: Path) -> None:
+    Store(tmp_path / "runs.sqlite").close()
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    words = ["-c", "from priorscope.cli import main; main()", "serve", "--store", "runs.sqlite", "--port", str(port)]
+    with subprocess.Popen([sys.executable, "-u", *words], cwd=tmp_path, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        address = server.stdout.readline().removeprefix("serving at ").strip()
+        status, text = 0, ""
+        for _ in range(200):
+            try:
+                status, text = _get(address)
+                break
+            except urllib.error.URLError:
+                time.sleep(0.05)
+        server.terminate()
+    assert status == 200
+    assert "<html" in text

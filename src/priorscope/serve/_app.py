@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import secrets
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from priorscope.lab import Store
 from priorscope.serve._pages import claims_page, index_page, paper_page
 from priorscope.serve._progress import progress
 
@@ -52,8 +54,6 @@ def application(store: Path, token: str) -> Any:
         return endpoint
 
     def _with_store(path: Path, request: Request, answer: Callable[[Request, Any], Response]) -> Response:
-        from priorscope.lab import Store
-
         try:
             with Store(path, readonly=True) as runs:
                 return answer(request, runs)
@@ -101,9 +101,18 @@ def serve(
         raise FileNotFoundError(f"there is no store {path}; run `priorscope reproduce NAME` first.")
     if not 0 < port < 65536:
         raise ValueError(f"a port lies between 1 and 65535; got {port}.")
+    with Store(path, readonly=True):  # a store that cannot be read is told here, not on every page
+        pass
     secret = token or secrets.token_urlsafe(24)
     app = application(path, secret)
     import uvicorn
 
-    announce(f"http://127.0.0.1:{port}/{secret}/")
-    uvicorn.run(app, host="127.0.0.1", port=port, log_level="warning", server_header=False)
+    with socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise OSError(f"port {port} cannot be used ({error.strerror}); choose another with --port.") from error
+        announce(f"http://127.0.0.1:{port}/{secret}/")
+        config = uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning", server_header=False)
+        uvicorn.Server(config).run(sockets=[listener])

@@ -1,0 +1,119 @@
+"""The faults that are injected: each kind where it should be, none where nobody could see it, never in the checkout."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+CODE = b'''
+import numpy as np
+LIMIT = 3.5
+
+def error(x, noise=0.0, *, level=0.9):
+    """Twice 2 + 2."""
+    if len(x) < 2:
+        raise ValueError(f"needs {2 + 2} of them")
+    y = np.log(x).mean(0)
+    z = norm.ppf(0.5 + level / 2) * np.std(x, ddof=1)
+    total = 0.0
+    for part in x[1:]:
+        total += part
+    if noise >= 0.5:
+        total = max(total, y[0])
+    return -total / (len(x) - 1) + 1e-9 + g(x, noise=noise)
+
+def chart(x):
+    return 2 * x
+'''
+
+
+@pytest.fixture(scope="module")
+def tool():
+    spec = importlib.util.spec_from_file_location("faults", ROOT / "tools" / "faults.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["faults"] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules["faults"]
+
+
+@pytest.mark.parametrize(
+    "kind, change",
+    [
+        ("order of log and mean", "(np.log(x.mean(0)))"),
+        ("wrong axis", "(np.log(x).mean(1))"),
+        ("wrong tail", "(norm.isf(0.5 + level / 2))"),
+        ("changed sign", "(0.5 - level / 2)"),
+        ("changed sign", "(total)"),
+        ("changed sign", "total -= part"),
+        ("ddof", "(np.std(x, ddof=0))"),
+        ("last element only", "list(x[1:])[-1:]"),
+        ("off by one", "(x[1 + 1:])"),
+        ("off by one", "(len(x))"),
+        ("swapped comparison", "(noise > 0.5)"),
+        ("swapped comparison", "(noise <= 0.5)"),
+        ("swapped min/max", "(min(total, y[0]))"),
+        ("first for last", "y[-1]"),
+        ("ignored argument", "(g(x))"),
+        ("ignored argument", "noise = 0.0\n    "),
+        ("ignored argument", "level = 0.9\n    "),
+        ("skipped branch", "False"),
+        ("unit factor", "(level)"),
+        ("dropped factor", "(-total)"),
+        ("dropped factor", "(np.std(x, ddof=1))"),
+        ("changed constant", "0.75"),
+    ],
+)
+def test_each_kind_of_slip_is_found(tool, kind, change):
+    assert change in {f.new for f in tool.faults(CODE, "x.py") if f.kind == kind}
+
+
+def test_texts_settings_floors_and_charts_are_left_alone(tool):
+    found = tool.faults(CODE, "x.py")
+    lines = CODE.decode().splitlines()
+    for f in found:
+        assert f.function == "error"
+        assert f.old != "1e-9"
+        assert not any(word in lines[f.line - 1] for word in ("needs", "Twice", "LIMIT"))
+    assert len({f.kind for f in found}) >= 12
+
+
+def test_every_fault_of_the_source_is_a_program_and_another_one(tool):
+    count = 0
+    for file in sorted((ROOT / "src" / "priorscope" / "probes").rglob("*.py"))[::7]:
+        source = file.read_bytes()
+        healthy = ast.dump(ast.parse(source))
+        for fault in tool.faults(source, file.name)[::3]:
+            count += 1
+            assert ast.dump(ast.parse(tool.inject(source, fault))) != healthy, str(fault)
+    assert count > 100
+
+
+def test_listing_faults_leaves_the_checkout_as_it_is():
+    def marks():
+        return {f: hashlib.sha256(f.read_bytes()).hexdigest() for f in (ROOT / "src").rglob("*.py")}
+
+    before = marks()
+    words = [
+        sys.executable,
+        str(ROOT / "tools" / "mutants.py"),
+        "--list",
+        "--rooms",
+        "probes/limits,data",
+        "--count",
+        "7",
+    ]
+    lists = [
+        subprocess.run([*words, "--seed", seed], capture_output=True, text=True, check=True).stdout.splitlines()
+        for seed in "003"
+    ]
+    assert len(lists[0]) == 7
+    assert lists[0] == lists[1] != lists[2]
+    assert marks() == before
