@@ -18,7 +18,11 @@ __all__ = ["reproduce"]
 
 def reproduce(
     name: Annotated[
-        str | None, typer.Argument(help="The paper; without it, a list of papers.", autocompletion=complete_paper)
+        str | None,
+        typer.Argument(
+            help="The paper, or one of your own as package.module:PAPER; without it, a list of papers.",
+            autocompletion=complete_paper,
+        ),
     ] = None,
     scale: Annotated[
         str, typer.Option("--scale", help="tiny (seconds, no verdicts), small (minutes), paper (published sizes).")
@@ -39,11 +43,11 @@ def reproduce(
 
     Every result is stored as it comes: stop with Ctrl-C, or lose the machine, and the same command goes on.
 
-    Examples:  priorscope reproduce sphere-spectrum --scale tiny   |   priorscope reproduce sphere-spectrum -j 8
+    Examples:  priorscope reproduce sphere-spectrum --scale tiny   |   priorscope reproduce mine.py:PAPER -j 8
     """
     from priorscope.lab import Interrupted, Store, judge_paper, sweep
     from priorscope.lab._executors import dask_executor
-    from priorscope.papers import REGISTRY, load
+    from priorscope.papers import load
 
     if name is None:
         _list_papers(json)
@@ -51,7 +55,6 @@ def reproduce(
     if cluster is not None and jobs is not None:
         raise ValueError("--jobs is for local processes; a cluster brings its own workers: give one of the two.")
     paper = load(name)
-    assert name in REGISTRY
     points = paper.points(scale)
     with Store(store) as runs, contextlib.ExitStack() as stack:
         executor = stack.enter_context(dask_executor(cluster)) if cluster is not None else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 
 from priorscope.lab import Paper
+from priorscope.loading import load_object
 
 __all__ = ["REGISTRY", "load", "load_all"]
 
@@ -44,7 +45,7 @@ Example:
 
 
 def load(name: str) -> Paper:
-    """The paper of a name.
+    """The paper of a name, or one of your own: ``package.module:PAPER`` or ``folder/file.py:PAPER``.
 
     Example:
         >>> load("no-such-paper")
@@ -52,8 +53,18 @@ def load(name: str) -> Paper:
         ...
         ValueError: there is no paper 'no-such-paper'; ...
     """
+    if ":" in name:
+        own = load_object(name)
+        if not isinstance(own, Paper):
+            raise ValueError(f"{name!r} is a {type(own).__name__}; a paper is a priorscope.lab.Paper.")
+        if own.name in REGISTRY:
+            raise ValueError(f"{name!r} has the name {own.name!r}, which a paper of the library has; choose another.")
+        return own
     if name not in REGISTRY:
-        raise ValueError(f"there is no paper {name!r}; there are: {', '.join(sorted(REGISTRY)) or 'none yet'}.")
+        raise ValueError(
+            f"there is no paper {name!r}; there are: {', '.join(sorted(REGISTRY))}. One of your own is named "
+            "package.module:PAPER or file.py:PAPER."
+        )
     paper: Paper = importlib.import_module(REGISTRY[name]).PAPER
     return paper
 

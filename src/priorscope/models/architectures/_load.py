@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import difflib
-import importlib
-import importlib.util
-import os
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from types import ModuleType
+from collections.abc import Callable
 from typing import Any
 
 from torch import nn
 
+from priorscope.loading import load_object
 from priorscope.models.architectures._architecture import Architecture
 from priorscope.models.architectures._named import fcn, gap, lap, lcn, vec
 from priorscope.models.architectures.zoo import FiniteModel, lenet, mixer, resnet18, vgg11, vit
@@ -77,77 +71,12 @@ def load(text: str, **settings: Any) -> Loaded:
         raise ValueError(f"{', '.join(settings)} can be set for named architectures only; {text!r} sets its own.")
     if place == "timm":
         return _timm(name)
-    module = _file(place, text) if place.endswith(".py") else _module(place, text)
-    if name not in vars(module):
-        found = sorted(n for n, value in vars(module).items() if not n.startswith("_") and callable(value))
-        raise ValueError(f"{place!r} has no {name!r}; it has {', '.join(found[:12]) or 'nothing to call'}.")
-    model = vars(module)[name]
+    model = load_object(text)
     if not isinstance(model, Architecture | FiniteModel | nn.Module) and not callable(model):
         raise ValueError(
             f"{text!r} is a {type(model).__name__}; a model is an Architecture, an nn.Module or a factory of them."
         )
     return model
-
-
-@contextmanager
-def _first_on_path(folder: str) -> Iterator[None]:
-    """A folder searched before all others meanwhile, and after them from then on, for what is imported when called."""
-    sys.path.insert(0, folder)
-    try:
-        yield
-    finally:
-        sys.path.remove(folder)
-        if folder not in sys.path:
-            sys.path.append(folder)
-
-
-def _module(name: str, text: str) -> ModuleType:
-    try:
-        with _first_on_path(os.getcwd()):
-            importlib.invalidate_caches()
-            return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
-            raise _broken(text, error) from error  # found, but something it needs is not
-        raise ValueError(
-            f"cannot import {name!r} of {text!r}: {error}. It is looked for in {os.getcwd()} and where Python looks; "
-            "give the path of its file instead, as in folder/file.py:factory."
-        ) from error
-    except Exception as error:  # any mistake in the user's module
-        raise _broken(text, error) from error
-
-
-def _file(place: str, text: str) -> ModuleType:
-    file = Path(place).expanduser().resolve()
-    if not file.is_file():
-        raise ValueError(f"there is no file {place!r}, where the model {text!r} should be.")
-    spec = importlib.util.spec_from_file_location(file.stem, file)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    before = sys.modules.get(file.stem)
-    sys.modules[file.stem] = module  # dataclasses and pickling look there
-    try:
-        with _first_on_path(str(file.parent)):
-            spec.loader.exec_module(module)
-    except Exception as error:  # any mistake in the user's file
-        if before is None:
-            del sys.modules[file.stem]
-        raise _broken(text, error) from error
-    finally:
-        if before is not None:
-            sys.modules[file.stem] = before
-    return module
-
-
-def _broken(text: str, error: Exception) -> ValueError:
-    at = ""
-    trace = error.__traceback__
-    while trace is not None:
-        at, trace = f" ({trace.tb_frame.f_code.co_filename}, line {trace.tb_lineno})", trace.tb_next
-    if isinstance(error, SyntaxError):
-        at = ""  # it says so itself
-    return ValueError(f"cannot import {text!r}: {type(error).__name__}: {error}{at}.")
 
 
 def _timm(name: str) -> Callable[..., nn.Module]:

@@ -37,6 +37,7 @@ class Redrawing:
     is done.
 
     Example:
+        >>> _ = torch.manual_seed(0)
         >>> like = Redrawing.of(nn.Linear(100, 100))
         >>> like.note
         'drawn again by the initial law of its parts, which its present weights do not contradict'
