@@ -4,6 +4,7 @@ from priorscope.data import groups
 from priorscope.data._dataset import Dataset, Split
 from priorscope.data._labels import encode_labels
 from priorscope.data.arrays._from_arrays import from_arrays
+from priorscope.data.arrays._from_frame import from_frame
 from priorscope.data.arrays._from_torch import from_torch
 from priorscope.data.formats._cifar_binary import read_cifar_binary
 from priorscope.data.formats._format import Contents, Format, ReadOptions
@@ -47,6 +48,7 @@ __all__ = [
     "flip_spectrum",
     "friedman_table",
     "from_arrays",
+    "from_frame",
     "from_function",
     "from_torch",
     "gaussian",

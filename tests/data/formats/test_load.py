@@ -123,7 +123,10 @@ def test_csv_one_hot_target_and_tasks(tmp_path):
     file = tmp_path / "t.csv"
     file.write_text("age, colour, kind, price\n1,red,a,0.5\n2,blue,b,1.5\n3,red,a,2.5\n4,green,b,9\n")
     data = load(file, test_fraction=0)
-    assert data.notes == ("input columns: age, colour=blue, colour=green, colour=red, kind=a, kind=b",)
+    assert data.notes == (
+        "target: the last column, 'price'",
+        "input columns: age, colour=blue, colour=green, colour=red, kind=a, kind=b",
+    )
     by_age = data.inputs[data.inputs[:, 0].argsort()]
     assert by_age[1].tolist() == [2, 1, 0, 0, 0, 1]
     assert data.task == "regression"
@@ -133,8 +136,8 @@ def test_csv_one_hot_target_and_tasks(tmp_path):
     assert load(file, target=1, test_fraction=0).classes == ("blue", "green", "red")
     with pytest.raises(ValueError, match="no column 'cost' for the target; its columns are age, colour, kind, price"):
         load(file, target="cost")
-    file.write_text("a,b\n1,2\n,3\n")
-    with pytest.raises(ValueError, match=r"missing values in a \(first in data row 2\)"):
+    file.write_text("a,b\n1,2\n3,\n")
+    with pytest.raises(ValueError, match=r"'b' of t.csv has missing values in 1 of 2 rows \(first in data row 2\)"):
         load(file)
     file.write_text("name,y\n" + "".join(f"n{i},{i}.5\n" for i in range(101)))
     with pytest.raises(ValueError, match="101 different words"):
@@ -161,9 +164,13 @@ def test_tables_as_people_have_them(tmp_path):
     file.write_text("1,2,0.5\n2,3,1.5\n3,5,2.5\n")  # no names: no row is lost
     bare = load(file, test_fraction=0)
     assert len(bare.train) == 3
-    assert bare.notes == ("input columns: column 0, column 1",)
-    file.write_text("a,b,y\n1,2,0.5\n2,?,1.5\n3,5,2.5\n")
-    with pytest.raises(ValueError, match=r"column 'b' of t.csv holds numbers, but '\?' in data row 2"):
+    assert bare.notes == (
+        "no row of names: columns are numbered",
+        "target: the last column, 'column 2'",
+        "input columns: column 0, column 1",
+    )
+    file.write_text("a,b,y\n1,2,0.5\n2,much,1.5\n3,5,2.5\n")
+    with pytest.raises(ValueError, match=r"column 'b' of t.csv holds numbers, but 'much' in data row 2"):
         load(file)
     file.write_text("a,b,y\n")
     with pytest.raises(ValueError, match="no rows of data"):

@@ -15,8 +15,9 @@ from priorscope.data._labels import encode_labels
 from priorscope.data.arrays._floats import as_floats
 from priorscope.data.arrays._layout import Layout, channels_first
 from priorscope.data.arrays._missing import Missing, check_missing, fill_missing
-from priorscope.data.arrays._plain import Values, plain_array
+from priorscope.data.arrays._plain import Values, is_frame, plain_array
 from priorscope.data.arrays._targets import Targets, read_targets
+from priorscope.data.tables._frame import encode_frame, joined_frames
 
 __all__ = ["from_arrays"]
 
@@ -54,10 +55,12 @@ def from_arrays(
         (('a', 'b'), [0, 0, 1, 1])
     """
     check_missing(missing)
+    x, test, told_frame = _frames(x, test)
     array, target = plain_array(x, "inputs"), plain_array(y, "targets")
     _check_numbers(array, "inputs")
     _check_lengths(array, target, "inputs and targets")
     inputs, notes = _inputs(array, dtype, "inputs")
+    notes = (*told_frame, *notes)
     check_rows(inputs, inputs)
     check_enough(len(inputs))
     inputs, found, told = channels_first(inputs, layout)
@@ -119,6 +122,24 @@ def _assembled(
         labels[rest],
         notes=notes,
     )
+
+
+def _frames(
+    x: Values, test: tuple[Values, Values] | None
+) -> tuple[Values, tuple[Values, Values] | None, tuple[str, ...]]:
+    """Inputs in pandas frames as arrays, training and test rows encoded together; anything else as it came."""
+    rest = None if test is None else test[0]
+    if not is_frame(x):
+        if is_frame(rest):
+            raise ValueError("the test inputs are a frame and the training inputs are not; give both as frames.")
+        return x, test, ()
+    if test is None or rest is None:
+        array, notes = encode_frame(x)
+        return array, test, notes
+    if not is_frame(rest):
+        raise ValueError("the training inputs are a frame and the test inputs are not; give both as frames.")
+    array, notes = encode_frame(joined_frames(x, rest))
+    return array[: len(x)], (array[len(x) :], test[1]), notes
 
 
 def _check_numbers(array: NDArray, what: str) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from priorscope.data._numerals import whole_number
+from priorscope.data.tables._whole import whole_number
 
 __all__: list[str] = []
 
@@ -103,7 +103,7 @@ def _decide(y: NDArray, whole: bool) -> tuple[bool, str]:
             return True, f"targets are the floats {low:g} and {high:g}: two classes; pass {real}"
         if k > 2 and counted and k <= FEW and n >= 2 * k:
             return True, f"targets are floats counted {low:g} to {high:g}: {k} classes; pass {real}"
-        return False, f"targets are {k} whole numbers as floats: a regression; pass y.astype(int) or classes='classes'"
+        return False, f"targets are {k} different whole numbers: a regression; pass classes='classes' for classes"
     if k <= 2:
         return True, ""
     if k <= FEW and ((low >= 0 and high <= FEW) or n >= 2 * k):

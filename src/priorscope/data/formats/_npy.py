@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from priorscope.data.formats._bytes import first_bytes, read_exactly
 from priorscope.data.formats._format import Contents, Format, ReadOptions
+from priorscope.data.tables._frame import frame_columns
+from priorscope.data.tables._table import make_table
 
 __all__: list[str] = []
 
@@ -88,20 +90,32 @@ def _read(path: Path, options: ReadOptions) -> Contents:
     array = read_npy(path)
     target = options.target
     if array.dtype.names:
-        return _fields(array, options, path.name)
+        return _fields(array, target, path.name)
     if isinstance(target, str):
         beside = path.parent / target
         if not beside.is_file():
             raise FileNotFoundError(f"no file {target} with the targets beside {path.name}; got target={target!r}.")
         return Contents(array, read_npy(beside))
     x, y = split_columns(array, target, path.name)
-    where = "the last column" if target is None else "column"
-    number = array.shape[1] - 1 if target is None else int(target) % array.shape[1]
-    return Contents(x, y, notes=(f"target: {where}, {number}" if target is None else f"target: {where} {number}",))
+    last = array.shape[1] - 1
+    told = f"target: the last column, {last}" if target is None else f"target: column {target % (last + 1)}"
+    return Contents(x, y, notes=(told,))
 
 
-def _fields(array: NDArray, options: ReadOptions, name: str) -> Contents:
-    raise ValueError(f"{name} is a structured array; save plain columns.")
+def _fields(array: NDArray, target: str | int | None, name: str) -> Contents:
+    """A structured array as a table with the names of its fields."""
+    import pandas as pd
+
+    nested = [n for n in array.dtype.names or () if array.dtype[n].shape or array.dtype[n].names]
+    if array.ndim != 1 or nested:
+        raise ValueError(
+            f"{name} is a structured array of shape {array.shape}; it needs one axis and one value per field"
+            f"{' (not in ' + ', '.join(nested) + ')' if nested else ''}."
+        )
+    fields = {n: array[n].astype(array.dtype[n].newbyteorder("=")) for n in array.dtype.names or ()}
+    columns, notes = frame_columns(pd.DataFrame(fields), name)
+    table = make_table(columns, target, name)
+    return Contents(table.x, table.y, missing="median", notes=(*notes, *table.notes))
 
 
 def _knows(path: Path) -> bool:

@@ -1,4 +1,4 @@
-"""Numbers as words: which words are whole numbers."""
+"""Whole numbers as words."""
 
 from __future__ import annotations
 

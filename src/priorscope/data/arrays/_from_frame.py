@@ -1,0 +1,65 @@
+"""Data sets from a pandas frame with the target as one of its columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+from priorscope.data._dataset import Dataset
+from priorscope.data.arrays._from_arrays import from_arrays
+from priorscope.data.arrays._missing import Missing
+from priorscope.data.arrays._plain import is_frame
+from priorscope.data.tables._frame import frame_columns, joined_frames
+from priorscope.data.tables._table import make_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["from_frame"]
+
+
+def from_frame(
+    frame: pd.DataFrame,
+    target: str | int | None = None,
+    *,
+    test: pd.DataFrame | None = None,
+    test_fraction: float = 0.2,
+    seed: int = 0,
+    classes: str | None = None,
+    missing: Missing = "median",
+    name: str = "frame",
+    dtype: torch.dtype = torch.float32,
+) -> Dataset:
+    """A data set from a frame; ``target`` is the name or the position of the target column, the last by default.
+
+    Numbers stay, words and categories become one-hot columns, gaps in numbers are filled in with training medians
+    (``missing="refuse"`` refuses them), dates are refused. ``notes`` says what was done to which column.
+
+    Example:
+        >>> import pandas as pd
+        >>> frame = pd.DataFrame({"age": [1, 2, 3], "kind": ["a", "b", "a"], "price": [0.5, 1.5, 2.5]})
+        >>> from_frame(frame, "price", test_fraction=0.0).notes[:2]
+        ("target: column 'price'", 'input columns: age, kind=a, kind=b')
+    """
+    if not is_frame(frame) or not (test is None or is_frame(test)):
+        raise TypeError(f"from_frame needs a pandas DataFrame; got {type(frame).__name__}. Use from_arrays for arrays.")
+    whole, n = frame, len(frame)
+    if test is not None:
+        whole = joined_frames(frame, test)
+    columns, renamed = frame_columns(whole, "the frame")
+    if not columns or not len(whole):
+        raise ValueError(f"the frame is empty: it has shape {whole.shape}; a data set needs rows, inputs and a target.")
+    table = make_table(columns, target, "the frame")
+    data = from_arrays(
+        table.x[:n],
+        table.y[:n],
+        test=None if test is None else (table.x[n:], table.y[n:]),
+        test_fraction=test_fraction,
+        seed=seed,
+        classes=classes,
+        missing=missing,
+        name=name,
+        dtype=dtype,
+    )
+    return data.noted(*renamed, *table.notes)

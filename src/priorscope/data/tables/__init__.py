@@ -1,0 +1,1 @@
+"""Tables: columns of numbers, words and truth values, and what becomes of them as inputs and targets."""

@@ -1,0 +1,183 @@
+"""Columns as inputs and a target: words become one-hot columns, an index is left out, everything else is told."""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priorscope.data.arrays._targets import FEW
+from priorscope.data.tables._column import Column
+from priorscope.data.tables._whole import whole_number
+
+__all__: list[str] = []
+
+MAX_CATEGORIES = 100
+_INDEX = frozenset({"", "unnamed: 0", "index", "idx", "id", "rownames", "row", "no", "no.", "nr", "nr.", "#"})
+
+
+@dataclass(frozen=True)
+class Table:
+    """Inputs (n, columns) with NaN in the gaps, the names of their columns, the targets, and what was decided."""
+
+    x: NDArray[np.float64]
+    names: tuple[str, ...]
+    y: NDArray
+    notes: tuple[str, ...]
+
+
+def unique_names(names: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
+    """Names that differ: empty ones by position, the second of two alike with a number; and a note.
+
+    Example:
+        >>> unique_names(["a", "", "a"])
+        (['a', 'column 1', 'a (2)'], ('columns with the same name are told apart: a (2)',))
+    """
+    out: list[str] = []
+    renamed: list[str] = []
+    for i, name in enumerate(names):
+        base = new = name.strip() or f"column {i}"
+        count = 1
+        while new in out:
+            count += 1
+            new = f"{base} ({count})"
+        if count > 1:
+            renamed.append(new)
+        out.append(new)
+    note = (f"columns with the same name are told apart: {', '.join(renamed[:5])}",) if renamed else ()
+    return out, note
+
+
+def find_target(names: Sequence[str], target: str | int | None, file: str) -> int:
+    """The position of the target column: by name, by position, the last by default."""
+    if target is None:
+        return len(names) - 1
+    if isinstance(target, int):
+        if -len(names) <= target < len(names):
+            return target % len(names)
+    elif target.strip() in names:
+        if f"{target.strip()} (2)" in names:
+            raise ValueError(f"{file} has several columns {target!r}; give the position of the target instead.")
+        return list(names).index(target.strip())
+    shown = ", ".join(names[:20]) + _more(names)
+    close = difflib.get_close_matches(str(target), names, 1)
+    hint = f" Did you mean {close[0]!r}?" if close and isinstance(target, str) else ""
+    raise ValueError(f"{file} has no column {target!r} for the target; its columns are {shown}.{hint}")
+
+
+def make_table(columns: Sequence[Column], target: str | int | None, file: str, index: str | None = None) -> Table:
+    """Inputs and targets of the columns; ``index`` names a column that is known to number the rows.
+
+    Columns without any value are left out. So is a column called id, index or the like that counts the rows. Gaps in words
+    are a category of their own; gaps in numbers stay NaN; gaps in the target are refused.
+
+    Example:
+        >>> from priorscope.data.tables._column import read_column
+        >>> columns = [read_column("a", ["1", "2"], ".", "t"), read_column("b", ["x", "y"], ".", "t")]
+        >>> make_table(columns, "a", "t").names
+        ('b=x', 'b=y')
+    """
+    names = [c.name for c in columns]
+    empty = [c.name for c in columns if c.gaps.all()]
+    full = [c for c in columns if not c.gaps.all()]
+    if not full:
+        raise ValueError(f"{file} holds no values at all.")
+    if target is None:
+        chosen = full[-1]
+    else:
+        chosen = columns[find_target(names, target, file)]
+    notes = [f"target: {'the last column' if target is None else 'column'}{',' * (target is None)} {chosen.name!r}"]
+    if chosen.gaps.any():
+        first = int(np.flatnonzero(chosen.gaps)[0])
+        raise ValueError(
+            f"the target column {chosen.name!r} of {file} has missing values in {int(chosen.gaps.sum())} of "
+            f"{len(chosen.gaps)} rows (first in data row {first + 1}). Fill them in or drop these rows first."
+        )
+    inputs = [c for c in full if c is not chosen]
+    if not inputs:
+        raise ValueError(f"{file} needs a target column and at least one input column; it has one column.")
+    counting = next((c for c in inputs if c.name == index or (c.name.lower() in _INDEX and counts_rows(c))), None)
+    if len(inputs) > 1 and counting is not None:
+        inputs.remove(counting)
+        notes.append(f"column {counting.name!r} numbers the rows and is left out")
+    if empty:
+        notes.append(f"columns without any value are left out: {', '.join(empty[:10])}")
+    x, encoded, told = encode_inputs(inputs, file)
+    notes.insert(1, f"input columns: {', '.join(encoded[:20])}" + _more(encoded))
+    notes += told
+    notes += () if chosen.kind == "truth" else chosen.notes
+    n_repeated = _repeated(columns)
+    if n_repeated:
+        notes.append(f"{n_repeated} of {len(x)} rows repeat an earlier row; they may fall on both sides of the split")
+    return Table(x, tuple(encoded), _targets(chosen), tuple(notes))
+
+
+def _more(names: Sequence[str]) -> str:
+    return f" and {len(names) - 20} more" if len(names) > 20 else ""
+
+
+def encode_inputs(columns: Sequence[Column], file: str) -> tuple[NDArray[np.float64], list[str], tuple[str, ...]]:
+    """Inputs (n, columns) with one column of 0 and 1 per word, the names of the columns, and notes on them."""
+    arrays: list[NDArray[np.float64]] = []
+    names: list[str] = []
+    notes: list[str] = []
+    for column in columns:
+        found, labels = _encoded(column, file, notes)
+        arrays += found
+        names += labels
+        notes += column.notes
+    constant = [n for n, values in zip(names, arrays) if len(values) > 1 and (values == values[0]).all()]
+    if constant:
+        notes.append(f"input columns that never change: {', '.join(constant[:10])}")
+    return np.stack(arrays, 1), names, tuple(notes)
+
+
+def counts_rows(column: Column) -> bool:
+    """Whether a column counts 0, 1, 2 … or 1, 2, 3 …"""
+    values = column.numbers
+    if column.kind != "numbers" or len(values) < 3:
+        return False
+    return bool(values[0] in (0, 1) and (np.diff(values) == 1).all())
+
+
+def _encoded(column: Column, file: str, notes: list[str]) -> tuple[list[NDArray[np.float64]], list[str]]:
+    """The numbers of a column, or one column of 0 and 1 per word."""
+    if column.kind != "words":
+        return [column.numbers], [column.name]
+    words = sorted(set(column.labels.tolist()) - {""})
+    if len(words) > MAX_CATEGORIES:
+        raise ValueError(
+            f"column {column.name!r} of {file} has {len(words)} different words, too many for one-hot columns "
+            f"(at most {MAX_CATEGORIES}). Drop it if it is a name or an identifier, or encode it yourself."
+        )
+    arrays = [(column.labels == word).astype(np.float64) for word in words]
+    names = [f"{column.name}={word}" for word in words]
+    if column.gaps.any():
+        notes.append(f"column {column.name!r}: {int(column.gaps.sum())} missing words are a category of their own")
+        arrays.append(column.gaps.astype(np.float64))
+        names.append(f"{column.name}=(missing)")
+    return arrays, names
+
+
+def _repeated(columns: Sequence[Column]) -> int:
+    rows = Counter(zip(*(c.labels.tolist() for c in columns)))
+    return sum(rows.values()) - len(rows)
+
+
+def _targets(column: Column) -> NDArray:
+    """Words and truth values as words; few integers as integers, other numbers as floats."""
+    if column.kind != "numbers":
+        return column.labels
+    if not column.whole:
+        return column.numbers
+    if np.abs(column.numbers).max() < 2**53:
+        few = len(np.unique(column.numbers)) <= FEW
+        return column.numbers.astype(np.int64) if few else column.numbers
+    plain = all(
+        whole_number(c) for c in column.labels.tolist()
+    )  # digits beyond those of a float: classes by their words
+    return column.labels if plain and len(set(column.labels.tolist())) <= FEW else column.numbers
