@@ -142,7 +142,7 @@ def test_progress_is_live_in_a_browser(address: tuple[str, Path]) -> None:
         assert "No sweep is running" in page.locator("#running").inner_text()
         with Store(path) as store:
             store.put("toy", 1, {"seed": 9, "name": "plain"}, {"error": 1.0}, seconds=0.1)
-        page.wait_for_function("document.getElementById('runs-toy').textContent.includes('4 runs')", timeout=10000)
+        page.locator("#runs-toy", has_text="4 runs").wait_for(timeout=10000)
         page.get_by_role("link", name="toy").click()
         page.wait_for_selector("text=4 of 4 runs", timeout=10000)
         assert page.locator("img").count() == 0
