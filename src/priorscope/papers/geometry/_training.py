@@ -80,12 +80,12 @@ def _along(point: dict[str, Any]) -> dict[str, Any]:
     options |= {"clip": 5.0, "decay": True} if point["part"] == "alignment" else RECIPE
     module = build(name, size=size, width=point["width"])
     path = geometry_trajectory(data, module, geometry=G, n_networks=point["networks"], seed=seed, **options)
-    names = ("corr_gsg", "corr_s", "velocity", "accuracy")
-    out: dict[str, Any] = {key: getattr(path, key).numpy() for key in names}
+    names = ("corr_gsg", "corr_s") if point["part"] == "alignment" else ("velocity", "accuracy")
+    out: dict[str, Any] = {key: getattr(path, key).float().numpy() for key in names}  # for the chart
     means = {"mean_accuracy": float(path.accuracy[1:].mean()), "mean_velocity": float(path.velocity.mean())}
     S = second_moment(data.inputs)
     alike = matrix_correlation(G.matrix.double() @ S @ G.matrix.double(), S)
-    early = early_and_later(out["corr_gsg"], out["corr_s"])
+    early = early_and_later(path.corr_gsg.numpy(), path.corr_s.numpy())
     return {**out, **means, **early, "train_accuracy": float(path.accuracy[-1]), "corr_gsg_s": alike}
 
 

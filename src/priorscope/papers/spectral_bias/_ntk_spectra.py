@@ -53,8 +53,21 @@ def network(name: str, shape: tuple[int, ...], width: int, seed: int) -> nn.Modu
     return arch.network(shape, width=width, seed=seed)
 
 
+def tail_ends(n: int) -> tuple[int, int]:
+    """Ranks between which the tail is fitted: from 10 to half of the spectrum."""
+    return min(10, n // 5), n // 2
+
+
+def stored_ranks(n: int) -> np.ndarray:
+    """At most 70 ranks of n, for chart and fit: thirty in the tail, evenly spaced on a log axis, and others around it."""
+    first, last = tail_ends(n)
+    tail = np.unique(np.geomspace(first, last, 30).round().astype(int))
+    whole = np.unique(np.geomspace(1, n, 40).round().astype(int))
+    return np.concatenate([whole[whole < first], tail, whole[whole > last]])
+
+
 def run(point: dict[str, Any]) -> dict[str, Any]:
-    """Eigenvalues of one network's kernel on one batch of images, relative to the first; the tail from rank 10 to n/2."""
+    """Eigenvalues of one network's kernel on one batch of images, relative to the first."""
     n, seed = point["n"], point["seed"]
     if point["dataset"] == "digits":
         images = data.digits().subset(n, seed=seed).inputs
@@ -66,11 +79,10 @@ def run(point: dict[str, Any]) -> dict[str, Any]:
     with torch.no_grad():
         found = spectrum(empirical_ntk(model, images))
     relative = found.eigenvalues / found.eigenvalues[0]
-    ranks = np.unique(np.geomspace(min(10, n // 5), n // 2, 30).round().astype(int))
+    ranks = stored_ranks(n)
     return {
-        "relative": relative,
-        "tail_ranks": ranks.tolist(),
-        "tail": relative[ranks - 1].tolist(),
+        "rank": ranks,
+        "relative": relative[ranks - 1].astype(np.float32),
         "outliers": int((relative > 1 / OUTLIERS).sum()),
         "median": float(relative[n // 2]),
         "effective_rank": found.effective_rank.value,
@@ -96,7 +108,10 @@ def straightness(table: pd.DataFrame) -> Measured:
     """R² of a power law fitted to the tail of the mean spectrum, over draws; where it is least. The note has the exponents."""
     found, exponents = {}, []
     for name, group in _cells(table).items():
-        ranks, curves = np.asarray(group.tail_ranks.iloc[0], dtype=float), np.stack(group["tail"].to_list())
+        first, last = tail_ends(int(group.n.iloc[0]))
+        ranks, curves = np.asarray(group["rank"].iloc[0], dtype=float), np.stack(group.relative.to_list())
+        within = (ranks >= first) & (ranks <= last)
+        ranks, curves = ranks[within], curves[:, within].astype(float)
         found[name] = over_draws(curves, partial(_r2, np.log(ranks)))
         fit = fit_power_law(ranks, curves)
         exponents.append(f"{name} k^{fit.exponent:.2f} [{fit.low:.2f}, {fit.high:.2f}]")
@@ -116,8 +131,8 @@ def chart(table: pd.DataFrame) -> Any:
     rows = []
     for (name, kind), group in table.groupby(["dataset", "network"]):
         curves = np.stack(group.relative.to_list())
-        for k in np.unique(np.geomspace(1, curves.shape[1], 80).round().astype(int)):
-            column = np.clip(curves[:, k - 1], 1e-12, None)
+        for i, k in enumerate(group["rank"].iloc[0]):
+            column = np.clip(curves[:, i], 1e-12, None)
             rows.append(
                 {
                     "dataset": name,
