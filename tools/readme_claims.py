@@ -34,19 +34,13 @@ def measured(line: dict[str, Any]) -> str:
     return number(line["measured"]) + ends
 
 
-def expected(line: dict[str, Any]) -> str:
-    """The expected value with its tolerance."""
-    within = f" ± {number(line['tolerance'])}" if isinstance(line["tolerance"], (int, float)) else ""
-    return number(line["expected"]) + within
-
-
 def claims_markdown(lines: list[dict[str, Any]]) -> str:
     """A Markdown table of claims, whatever their verdict."""
     rows = ["| id | claim | expected | measured | verdict |", "|---|---|---|---|---|"]
     for line in lines:
         verdict = f"**{line['verdict']}**" if line["verdict"] != "not run" else "not run"
         note = f": {line['note']}" if line["note"] and line["verdict"] not in ("holds", "not run") else ""
-        values = (line["id"], line["says"], expected(line), measured(line), verdict + note)
+        values = (line["id"], line["says"], number(line["expected"]), measured(line), verdict + note)
         rows.append("| " + " | ".join(cell(value) for value in values) + " |")
     return "\n".join(rows)
 

@@ -12,7 +12,6 @@ from scipy.special import bdtr, betaincinv, stdtrit
 __all__ = [
     "Interval",
     "PowerLaw",
-    "bootstrap_interval",
     "exact",
     "fit_power_law",
     "group_interval",
@@ -157,23 +156,6 @@ def group_interval(
     freedom = total**2 / sum(v**2 / f for v, f in variances)
     half = _student(freedom, level) * total**0.5
     return Interval(value, value - half, value + half)
-
-
-def bootstrap_interval(
-    samples: ArrayLike,
-    statistic: Callable[[NDArray[np.float64]], float] | None = None,
-    *,
-    level: float = 0.95,
-    draws: int = 0,
-    seed: int = 0,
-) -> Interval:
-    """The former name of :func:`seed_interval`, while callers move; ``draws`` and ``seed`` do nothing.
-
-    Example:
-        >>> bootstrap_interval([1.0, 2.0]) == seed_interval([1.0, 2.0])
-        True
-    """
-    return seed_interval(samples, statistic, level=level)
 
 
 def _student(freedom: float, level: float) -> float:

@@ -20,7 +20,6 @@ FIELDS = {
     "says",
     "source",
     "expected",
-    "tolerance",
     "measured",
     "low",
     "high",

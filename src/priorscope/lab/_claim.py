@@ -92,9 +92,6 @@ class Claim:
     id: str
     source: str
     says: str
-    expected: float | str | None = None
-    tolerance: float | str | None = None
-    judge: Callable[[pd.DataFrame], Verdict] | None = None
     checks: tuple[Check, ...] = ()
     changes: str = ""
     measure: InitVar[Measure | None] = None
@@ -103,8 +100,6 @@ class Claim:
     def __post_init__(self, measure: Measure | None, expect: Expectation | None) -> None:
         if not self.id or any(c.isspace() for c in self.id):
             raise ValueError(f"a claim's id is a word such as 'S0.4'; got {self.id!r}.")
-        if self.judge is not None and not self.checks:
-            return
         if (measure is None) != (expect is None) or (measure is None) == (not self.checks):
             raise ValueError(f"claim {self.id} needs either checks, or one measure with what it is expected to be.")
         if measure is not None and expect is not None:
@@ -112,9 +107,8 @@ class Claim:
         names = [check.name for check in self.checks]
         if len(set(names)) < len(names):
             raise ValueError(f"the checks of claim {self.id} need different names; got {', '.join(names)}.")
-        object.__setattr__(self, "judge", self._judge)
 
-    def _judge(self, table: pd.DataFrame) -> Verdict:
+    def judge(self, table: pd.DataFrame) -> Verdict:
         """The verdict on a complete table of runs, by :func:`judge_claim`."""
         from priorscope.lab._verdict import judge_claim
 
@@ -136,5 +130,5 @@ class Claim:
         checks = [
             (c.name, c.expect.words, repr(c.expect.low), repr(c.expect.high), c.expect.strict) for c in self.checks
         ]
-        told = (self.says, self.changes, checks, self.expected, self.tolerance)
+        told = (self.says, self.changes, checks)
         return hashlib.sha256(json.dumps(told, ensure_ascii=False).encode()).hexdigest()[:16]

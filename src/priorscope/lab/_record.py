@@ -30,9 +30,8 @@ class Record:
     says: str
     source: str
     paper: str | None = None
-    expected: float | str | None = None
-    tolerance: float | str | None = None
-    measured: float | str | None = None
+    expected: str | None = None
+    measured: float | None = None
     low: float | None = None
     high: float | None = None
     verdict: str = "not run"
@@ -65,7 +64,7 @@ class Record:
         if None not in (self.fingerprint, other.fingerprint):
             same = self.fingerprint == other.fingerprint
         else:
-            same = (self.says, self.expected, self.tolerance) == (other.says, other.expected, other.tolerance)
+            same = (self.says, self.expected) == (other.says, other.expected)
         return "" if same else "judged under other words"
 
     def as_json(self) -> dict[str, Any]:

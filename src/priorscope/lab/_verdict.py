@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from priorscope.lab._claim import Check, Claim, Measured, NotMeasured
 from priorscope.lab._expect import Expectation
@@ -59,7 +59,7 @@ class Verdict:
     """
 
     verdict: str
-    measured: float | str | None = None
+    measured: float | None = None
     low: float | None = None
     high: float | None = None
     note: str = ""
@@ -68,16 +68,6 @@ class Verdict:
     def __post_init__(self) -> None:
         if self.verdict not in VERDICTS:
             raise ValueError(f"a verdict is one of {', '.join(map(repr, VERDICTS))}; got {self.verdict!r}.")
-        for field in ("measured", "low", "high"):
-            object.__setattr__(self, field, _plain(getattr(self, field)))
-
-
-def _plain(value: Any) -> float | str | None:
-    """A number as a Python float, text as it is, and nothing for what is not finite."""
-    if value is None or isinstance(value, str):
-        return value
-    number = float(value)
-    return number if math.isfinite(number) else None
 
 
 def judge_interval(interval: Interval, expect: Expectation) -> str:
@@ -112,9 +102,6 @@ def judge_claim(claim: Claim, table: pd.DataFrame) -> Verdict:
         >>> verdict.verdict, verdict.measured, [check.verdict for check in verdict.checks]
         ('fails', 0.5, ['holds', 'fails'])
     """
-    if not claim.checks:
-        assert claim.judge is not None
-        return claim.judge(table)
     checks = tuple(_judge_check(check, table) for check in claim.checks)
     found = {check.verdict for check in checks}
     if "fails" in found:
