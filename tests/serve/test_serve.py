@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import socket
 import subprocess
 import sys
@@ -22,8 +21,6 @@ from priorscope.serve import application, serve
 from priorscope.serve._progress import progress
 
 EVIL = "<img src=x onerror=alert(1)>"
-CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
-ARGUMENTS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 
 
 @pytest.fixture(scope="module")
@@ -124,31 +121,27 @@ def test_points_that_a_smaller_scale_ran_start_no_sweep(tmp_path: Path) -> None:
         assert (row["running"], row["scale"], row["done"]) == (True, "small", len(shared))
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
-def test_progress_is_live_in_a_browser(address: tuple[str, Path]) -> None:
-    sync: Any = pytest.importorskip("playwright.sync_api")
+def test_progress_is_live_in_a_browser(address: tuple[str, Path], browser: Any) -> None:
     base, path = address
-    with sync.sync_playwright() as play:
-        browser = play.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        page = browser.new_page()
-        trouble: list[str] = []
-        page.on("console", lambda m: trouble.append(m.text) if m.type == "error" else None)
-        page.on("pageerror", lambda error: trouble.append(str(error)))
-        asked: list[str] = []
-        page.on("request", lambda request: asked.append(request.url))
-        page.goto(f"{base}/sesame/")
-        page.wait_for_selector("html[data-live=yes]", timeout=20000)
-        assert "3 runs" in page.locator("#runs-toy").inner_text()
-        assert "No sweep is running" in page.locator("#running").inner_text()
-        with Store(path) as store:
-            store.put("toy", 1, {"seed": 9, "name": "plain"}, {"error": 1.0}, seconds=0.1)
-        page.locator("#runs-toy", has_text="4 runs").wait_for(timeout=10000)
-        page.get_by_role("link", name="toy").click()
-        page.wait_for_selector("text=4 of 4 runs", timeout=10000)
-        assert page.locator("img").count() == 0
-        assert trouble == []
-        assert all(url.startswith((base, "data:")) for url in asked)
-        browser.close()
+    page = browser.new_page()
+    trouble: list[str] = []
+    page.on("console", lambda m: trouble.append(m.text) if m.type == "error" else None)
+    page.on("pageerror", lambda error: trouble.append(str(error)))
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(f"{base}/sesame/")
+    page.wait_for_selector("html[data-live=yes]", timeout=20000)
+    assert "3 runs" in page.locator("#runs-toy").inner_text()
+    assert "No sweep is running" in page.locator("#running").inner_text()
+    with Store(path) as store:
+        store.put("toy", 1, {"seed": 9, "name": "plain"}, {"error": 1.0}, seconds=0.1)
+    page.locator("#runs-toy", has_text="4 runs").wait_for(timeout=10000)
+    page.get_by_role("link", name="toy").click()
+    page.wait_for_selector("text=4 of 4 runs", timeout=10000)
+    assert page.locator("img").count() == 0
+    assert trouble == []
+    assert all(url.startswith((base, "data:")) for url in asked)
+    page.close()
 
 
 def test_messages(tmp_path: Path) -> None:
