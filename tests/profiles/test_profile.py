@@ -9,9 +9,9 @@ import pytest
 import torch
 
 import priorscope as ps
+from priorscope.probes.curves.pilot import prepare
 from priorscope.profiles import Profile
 from priorscope.profiles._candidates import default_candidates
-from priorscope.profiles._prepare import prepare
 from priorscope.profiles._symmetry import data_symmetries, model_symmetries
 from priorscope.profiles._user_model import load_model, user_candidate
 

@@ -13,8 +13,8 @@ _ARCHITECTURES = ("fcn", "lcn", "vec", "lap", "gap")
 _ENDINGS = (".html", ".png", ".svg", ".pdf", ".json", ".csv")
 
 
-def _ridge(text: str) -> float | str:
-    if text == "tuned":
+def _ridge(text: str | None) -> float | str | None:
+    if text in (None, "tuned"):
         return text
     try:
         value = float(text)
@@ -32,7 +32,10 @@ def forecast(
     to: Annotated[int, typer.Option(help="Largest number of training samples asked about.")] = 10000,
     pilot: Annotated[int, typer.Option(help="Samples to look at.")] = 300,
     kind: Annotated[str, typer.Option(help="Kernel: ntk or nngp.")] = "ntk",
-    ridge: Annotated[str, typer.Option(help="Ridge added to the kernel's diagonal, or 'tuned'.")] = "0",
+    ridge: Annotated[
+        str | None,
+        typer.Option(help="Ridge added to the kernel's diagonal, or 'tuned'. Default: tuned, 0 with --time."),
+    ] = None,
     time: Annotated[float | None, typer.Option(help="Stop gradient flow at this time.")] = None,
     error: Annotated[float | None, typer.Option(help="Also say how many samples reach this error.")] = None,
     target: Annotated[str | None, typer.Option(help="Target column of a table.")] = None,
@@ -44,7 +47,7 @@ def forecast(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON for a machine to read.")] = False,
 ) -> None:
-    """Forecast the test error at more data than you have, with an interval.
+    """Forecast the test error at more data than you have, with an interval: the numbers of the profile's row of that name.
 
     Example: priorscope forecast digits --arch gap --to 10000
     """
@@ -62,17 +65,17 @@ def forecast(
     import priorscope as ps
     from priorscope.cli._data_argument import named_data
     from priorscope.cli._options import print_json
-    from priorscope.profiles._prepare import prepare
+    from priorscope.probes.curves.forecast import standard_model
+    from priorscope.probes.curves.pilot import prepare
 
-    ready = prepare(named_data(data, target=target, classes=classes, seed=seed), pilot, resize=resize)
-    if len(ready.data.input_shape) < 2 and arch != "fcn":
-        raise ValueError(f"--arch {arch} needs inputs with positions; these are flat features. Use --arch fcn.")
+    loaded = named_data(data, target=target, classes=classes, test_fraction=0.0)  # all may be looked at
+    ready = prepare(loaded, pilot, resize=resize)
     start = min(ready.pilot, to)
     sizes = sorted({round(start * (to / start) ** (i / 5)) for i in range(6)})
-    model = getattr(ps.models, arch)(depth)
+    model = standard_model(arch, depth, tuple(ready.data.input_shape))
     with Console(stderr=True).status(f"kernel of {arch} on {ready.pilot} samples"):
         result = ps.forecast(
-            ready.data, model, sizes, pilot=ready.pilot, kind=kind, ridge=strength, time=time, seed=seed
+            loaded, model, sizes, pilot=pilot, kind=kind, ridge=strength, time=time, resize=resize, seed=seed
         )
     needed = None if error is None else result.samples_needed(error)
     if json:
@@ -85,7 +88,7 @@ def forecast(
                 "exponents": result.exponents,
                 "samples_needed": None if needed is None else vars(needed),
                 "warnings": list(result.warnings),
-                "notes": list(ready.notes),
+                "notes": list(result.notes),
             }
         )
     else:
@@ -101,7 +104,7 @@ def forecast(
             screen.print(f"error {error:g} at about {needed.value:.0f} samples [{needed.low:.0f}, {needed.high:.0f}]")
         elif needed is not None:
             screen.print(f"error {error:g} is out of reach of this forecast")
-        for line in (*ready.notes, *result.warnings):
+        for line in (*result.notes, *result.warnings):
             screen.print(f"take care: {line}", style="yellow", markup=False, highlight=False)
     if out is not None:
         from priorscope.report import save_chart

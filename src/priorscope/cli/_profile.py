@@ -100,7 +100,7 @@ def profile(
     from priorscope.profiles import profile as make
 
     console = Console(stderr=True)
-    loaded = named_data(data, target=target, classes=classes, seed=seed, test_fraction=0.0)  # all may be looked at
+    loaded = named_data(data, target=target, classes=classes, test_fraction=0.0)  # all may be looked at
     candidates: list[str] | None = [] if only_models else None
     with console.status("profiling") as status:
         result = make(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from priorscope.models import NAMED
+from priorscope.probes.curves.forecast import lap_window, standard_settings
+
 __all__ = ["Candidate", "default_candidates", "variations"]
 
-_BIAS = (
-    0.1  # variance of biases: networks have them, and without them a shallow ReLU kernel lacks odd degrees above one
-)
 _OTHERS = {
     "erf": "bounded and odd",
     "gelu": "smooth",
@@ -45,26 +45,24 @@ class Candidate:
         return hasattr(self.model, "kernel")
 
 
-def _named(family: str, depth: int, **options: Any) -> Candidate:
-    from priorscope import models
-
-    options = {"depth": depth, "bias_variance": _BIAS, **options}
-    return Candidate(f"{family}-{depth}", getattr(models, family)(**options), family, _WORDS[family], options)
+def _named(family: str, depth: int, shape: tuple[int, ...]) -> Candidate:
+    options = {"depth": depth, **standard_settings(family, shape)}
+    return Candidate(f"{family}-{depth}", NAMED[family](**options), family, _WORDS[family], options)
 
 
 def default_candidates(input_shape: tuple[int, ...]) -> tuple[list[Candidate], list[str]]:
     """FCN and, where inputs have positions, VEC, LAP and GAP, shallow and deep, with ReLU; and notes on what was left out."""
-    found = [_named("fcn", depth) for depth in (1, 3)]
+    found = [_named("fcn", depth, input_shape) for depth in (1, 3)]
     if len(input_shape) < 2:
         return found, ["inputs are flat features without positions: convolutional candidates were left out"]
     side = min(input_shape[1:])
     if side < 3:
         return found, [f"inputs have only {side} positions along a side: convolutional candidates were left out"]
-    found += [_named("vec", depth) for depth in (1, 3)]
-    window = next((w for w in (4, 3, 2) if all(s % w == 0 for s in input_shape[1:])), None)
+    found += [_named("vec", depth, input_shape) for depth in (1, 3)]
+    window = lap_window(input_shape)
     if window is not None and window < side:
-        found.append(_named("lap", 3, window=window))
-    found += [_named("gap", depth) for depth in (1, 3)]
+        found.append(_named("lap", 3, input_shape))
+    found += [_named("gap", depth, input_shape) for depth in (1, 3)]
     return found, []
 
 
@@ -75,11 +73,9 @@ def variations(candidate: Candidate) -> list[Candidate]:
         >>> [c.name for c in variations(default_candidates((5,))[0][0])]
         ['fcn-1-erf', 'fcn-1-gelu']
     """
-    from priorscope import models
-
     if not candidate.options or "activation" in candidate.options:
         return []
-    build = getattr(models, candidate.family)
+    build = NAMED[candidate.family]
     return [
         Candidate(
             f"{candidate.name}-{phi}",

@@ -13,12 +13,11 @@ import torch
 from priorscope.models import Architecture
 from priorscope.probes import BlindSpots, blind_spots, spectrum
 from priorscope.probes.curves.forecast import forecast_gram
-from priorscope.probes.curves.pilot import Pilot, draw_pilot, gram_of
+from priorscope.probes.curves.pilot import Pilot, draw_pilot, gram_of, prepare
 from priorscope.profiles._baseline import Baseline, baseline_of
 from priorscope.profiles._candidates import Candidate, default_candidates, variations
 from priorscope.profiles._memory import PeakMemory, resident
 from priorscope.profiles._network import network_blind_spots, network_gram, network_regime, network_symmetries
-from priorscope.profiles._prepare import prepare
 from priorscope.profiles._regime import kernel_regime, place_of
 from priorscope.profiles._result import CandidateProfile, Profile
 from priorscope.profiles._run_off import run_off
@@ -84,7 +83,7 @@ def _collect(
 
 
 def _measure(
-    candidate: Candidate, view: _View, horizon: int, target: float | None, deep: bool, level: float
+    candidate: Candidate, view: _View, horizon: int, target: float | None, deep: bool, level: float, seed: int
 ) -> CandidateProfile:
     """All measurements of one candidate, with the seconds and the memory they took."""
     started = clock.perf_counter()
@@ -111,7 +110,7 @@ def _measure(
                 blind = _blind(candidate, view.small)
         if blind is not None:
             blind = replace(blind, model=candidate.name)
-        ahead = forecast_gram(gram, pilot, [horizon], ridge="tuned", level=level)
+        ahead = forecast_gram(gram, pilot, [horizon], ridge="tuned", level=level, seed=seed)
         found = spectrum(gram, pilot.targets)
     needed = ahead.samples_needed(target if target is not None else float(ahead.curve.error[-1]) / 2)
     seconds = clock.perf_counter() - started
@@ -205,12 +204,12 @@ def profile(
     measured: list[CandidateProfile] = []
     for number, candidate in enumerate(found, 1):
         say(f"{candidate.name} ({number} of {len(found)})")
-        measured.append(_measure(candidate, view, horizon, target_error, deep, level))
+        measured.append(_measure(candidate, view, horizon, target_error, deep, level, seed))
     if candidates is None:  # other nonlinearities for the architecture that does best with ReLU
         leader = min(measured, key=lambda c: c.forecast.at(horizon).value)
         for candidate in variations(leader.candidate):
             say(f"{candidate.name} (as {leader.name} did best)")
-            measured.append(_measure(candidate, view, horizon, target_error, deep, level))
+            measured.append(_measure(candidate, view, horizon, target_error, deep, level, seed))
     say("symmetries of the data")
     symmetries = data_symmetries(drawn.inputs, drawn.targets, drawn.labels)
     goal = target_error or min(float(c.forecast.curve.error[-1]) for c in measured) / 2

@@ -130,7 +130,7 @@ def run(point: dict[str, Any]) -> dict[str, Any]:
     for k in range(N_PILOTS):
         rows = slice(k * pilot, (k + 1) * pilot)
         split = data.Split(torch.arange(float(pilot))[:, None], torch.as_tensor(y[rows]))
-        result = forecast(data.Dataset(split, split, task="regression"), gram[rows, rows], sizes, pilot=None)
+        result = forecast(data.Dataset(split, split, task="regression"), gram[rows, rows], sizes, pilot=None, ridge=0.0)
         table = result.table()
         out[f"disagree_{k}"] = any("disagree" in w for w in result.warnings)
         for i, m in enumerate(MULTIPLES):

@@ -77,7 +77,9 @@ def test_spectral_model_recovers_exponents_from_theory() -> None:
 def test_a_repeated_sample_does_not_move_the_forecast() -> None:
     gram, y = _power_law_task(200, 3, outputs=4)
     rows = np.append(np.arange(200), 7)
-    once, twice = (ps.forecast(_dataset(y[r]), gram[np.ix_(r, r)], [1600], pilot=None) for r in (rows[:200], rows))
+    once, twice = (
+        ps.forecast(_dataset(y[r]), gram[np.ix_(r, r)], [1600], pilot=None, ridge=0.0) for r in (rows[:200], rows)
+    )
     table = [f.table().iloc[0] for f in (once, twice)]
     for name in ("spectral theory", "power law"):
         assert table[1][name] == pytest.approx(table[0][name], rel=0.1)  # one sample of 200, and other orderings
@@ -108,17 +110,17 @@ def test_any_kernel_gives_the_same_forecast() -> None:
     data = ps.data.digits("parity").subset(60, seed=0)
     arch = ps.models.fcn(1)
     whole = arch.kernel(data.inputs, kinds=("ntk",)).ntk
-    one = ps.forecast(data, arch, 200).error[0]
+    one = ps.forecast(data, arch, 200, standardise=False).error[0]
     assert ps.forecast(data, whole, 200).error[0] == pytest.approx(one, rel=1e-5)
     function = ps.forecast(data, lambda a, b: arch.kernel(a, b, kinds=("ntk",)).ntk, 200).error[0]
     assert function == pytest.approx(one, rel=1e-4)
     network = arch.network(data.input_shape, width=8192, seed=0)
-    exact, finite = (ps.forecast(data, model, 200).curve.error[-4] for model in (arch, network))
+    exact, finite = (ps.forecast(data, model, 200, standardise=False).curve.error[-4] for model in (arch, network))
     assert finite == pytest.approx(exact, rel=0.1)  # 1/sqrt(8192) is 1 %, more where small eigenvalues matter
-    early = ps.forecast(data, arch, 200, time=0.5)
+    early = ps.forecast(data, arch, 200, time=0.5, standardise=False)
     assert "spectral theory" not in early.estimators
     assert early.error[0] != pytest.approx(one, rel=1e-3)
-    assert ps.forecast(data, arch, 200, ridge=1.0).error[0] != pytest.approx(one, rel=1e-4)
+    assert ps.forecast(data, arch, 200, ridge=1.0, standardise=False).error[0] != pytest.approx(one, rel=1e-4)
 
 
 def test_disagreement_and_small_pilots_are_said() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time as clock
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,9 +13,9 @@ from priorscope.probes.curves.forecast._kernel_pca import pca_exponents
 from priorscope.probes.curves.forecast._power_law import local_power_law
 from priorscope.probes.curves.forecast._result import Forecast
 from priorscope.probes.curves.forecast._spectral import fit_spectral
-from priorscope.probes.curves.pilot import Pilot, draw_pilot, gram_of
+from priorscope.probes.curves.pilot import Pilot
 
-__all__ = ["forecast", "forecast_gram"]
+__all__ = ["forecast_gram"]
 
 Array = NDArray[np.float64]
 _REACH = 1000.0  # how far beyond the pilot the curve is followed, for samples_needed
@@ -83,7 +82,7 @@ def forecast_gram(
     orderings: int = 24,
     seed: int = 0,
 ) -> Forecast:
-    """The forecast from the kernel matrix of the pilot; see :func:`forecast`."""
+    """The forecast from the kernel matrix of the pilot: the one path of every forecast; see :func:`forecast`."""
     started = clock.perf_counter()
     at = np.atleast_1d(np.asarray(n, dtype=float))
     size = len(pilot)
@@ -144,49 +143,3 @@ def forecast_gram(
         curve,
         clock.perf_counter() - started,
     )
-
-
-def forecast(
-    data: Any,
-    model: Any,
-    n: ArrayLike,
-    *,
-    pilot: int | None = 400,
-    kind: str = "ntk",
-    ridge: float | str = 0.0,
-    time: float | None = None,
-    level: float = 0.9,
-    orderings: int = 24,
-    seed: int = 0,
-    **kernel_options: Any,
-) -> Forecast:
-    r"""The test error of kernel regression at ``n`` samples, from a pilot of the data, before any of it is trained on.
-
-    Three estimators check each other: *power law*, through the error measured on parts of the pilot, its exponent drifting
-    and an offset admitted where the measured curve asks for one; *spectral theory*, the self-consistent equation
-
-    .. math:: \sum_i \frac{\lambda_i}{\lambda_i+\kappa} + \frac{\delta}{\kappa} = n, \qquad
-              E = \frac{n}{n - \sum_i\mathcal L_i^2} \sum_i (1-\mathcal L_i)^2 v_i^2, \quad
-              \mathcal L_i = \frac{\lambda_i}{\lambda_i+\kappa}
-
-    on a population spectrum inferred from the pilot, tails continued; *kernel PCA*, the exponent of the target's power.
-    The combined curve is the weighted mean of the first two in the logarithm; kernel PCA only takes part in the warning when
-    estimators disagree. The interval (``level``, default 90 %) joins the bootstrap over samples, the drift of the exponent
-    beyond the pilot and the spread of the estimators. Spectral theory takes no part when ``time`` is finite.
-    ``ridge="tuned"`` forecasts regression with the ridge that does best at each size, whose error does not rise with samples.
-
-    Args: ``model`` an Architecture, an ``nn.Module`` (empirical tangent kernel), a kernel function of two batches, or a matrix
-    over the training split; ``pilot`` how many training samples to look at (None: all). Default 400: a second of work, and
-    the largest that keeps pooled convolutional kernels cheap.
-
-    Example:
-        >>> import priorscope as ps, torch
-        >>> x = torch.randn(120, 3, generator=torch.Generator().manual_seed(0))
-        >>> data = ps.data.from_arrays(x, x[:, 0].abs(), test_fraction=0.0)
-        >>> result = forecast(data, lambda a, b: torch.exp(-torch.cdist(a, b)), n=480)
-        >>> bool(result.low[0] < result.error[0] < result.high[0])
-        True
-    """
-    drawn = draw_pilot(data, pilot, seed)
-    gram = gram_of(model, data, drawn, kind=kind, **kernel_options)
-    return forecast_gram(gram, drawn, n, ridge=ridge, time=time, level=level, orderings=orderings, seed=seed)

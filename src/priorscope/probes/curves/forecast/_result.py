@@ -53,7 +53,7 @@ class Forecast:
     """Predicted test error at ``n`` training samples, with interval; see :func:`forecast`.
 
     ``estimators`` holds the curves that were combined ("power law", "spectral theory", "kernel PCA") on ``grid``;
-    ``warnings`` says in words when they disagree or the pilot is too small.
+    ``warnings`` says in words when they disagree or the pilot is too small, ``notes`` what was done to the data first.
 
     Example:
         >>> import priorscope as ps, torch
@@ -78,6 +78,7 @@ class Forecast:
     warnings: tuple[str, ...]
     curve: LearningCurve = field(repr=False)
     seconds: float = 0.0
+    notes: tuple[str, ...] = ()
 
     @property
     def error(self) -> Array:

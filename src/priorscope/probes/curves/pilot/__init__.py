@@ -3,11 +3,13 @@
 from priorscope.probes.curves.pilot._folds import fold_sizes, k_fold, leave_one_out, with_folds
 from priorscope.probes.curves.pilot._gram import Pilot, draw_pilot, gram_of
 from priorscope.probes.curves.pilot._nested import Nested, factorise, nested_regression, prefix_sizes
+from priorscope.probes.curves.pilot._prepare import Prepared, prepare
 from priorscope.probes.curves.pilot._tuned import ridge_grid, tuned_regression
 
 __all__ = [
     "Nested",
     "Pilot",
+    "Prepared",
     "draw_pilot",
     "factorise",
     "fold_sizes",
@@ -16,6 +18,7 @@ __all__ = [
     "leave_one_out",
     "nested_regression",
     "prefix_sizes",
+    "prepare",
     "ridge_grid",
     "tuned_regression",
     "with_folds",

@@ -1,4 +1,4 @@
-"""What the profile looks at: the data standardised, images made small enough, a pilot drawn, every step noted."""
+"""Data as profiles and forecasts look at them: standardised, images made small enough, a pilot sized, every step noted."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LONGEST_SIGNAL = 64
 
 @dataclass(frozen=True)
 class Prepared:
-    """Data ready to be profiled, the size of the pilot, what was done to get there, and the data as they came."""
+    """Data ready to be looked at, the size of the pilot, what was done to get there, and the data as they came."""
 
     data: Any
     pilot: int
@@ -62,13 +62,13 @@ def _resized(data: Any, limit: int | None) -> tuple[Any, list[str]]:
     return replace(data, train=shrink(data.train), test=test), [note]
 
 
-def prepare(data: Any, pilot: int = 300, *, resize: int | None = None) -> Prepared:
+def prepare(data: Any, pilot: int | None = 300, *, resize: int | None = None) -> Prepared:
     """Standardise inputs (and real targets), shrink large images, and decide how many samples the pilot has."""
-    if pilot < 10:
-        raise ValueError(f"a profile needs a pilot of at least 10 samples; got {pilot}.")
+    if pilot is not None and pilot < 10:
+        raise ValueError(f"a pilot needs at least 10 samples; got {pilot}.")
     if len(data.input_shape) > 3:
         raise ValueError(
-            f"a profile takes flat features, signals (channels, length) or images (channels, height, width); got inputs of "
+            f"data must be flat features, signals (channels, length) or images (channels, height, width); got inputs of "
             f"shape {tuple(data.input_shape)}. Flatten them, or put one axis into the channels."
         )
     if bool((data.inputs == data.inputs[:1]).all()):
@@ -91,7 +91,7 @@ def prepare(data: Any, pilot: int = 300, *, resize: int | None = None) -> Prepar
         unit = float(std[0]) if len(std) == 1 else None
         notes.append("targets were standardised: an error of 1 is that of predicting the mean")
     n = len(data.train)
-    size = min(pilot, n)
+    size = n if pilot is None else min(pilot, n)
     if size < n:
         notes.append(f"the pilot is {size} of {n} training samples, drawn at random")
     if data.inputs.dtype not in (torch.float32, torch.float64):
