@@ -19,13 +19,17 @@ from priorscope.models.layers._conv import Conv
 from priorscope.models.layers._dense import Dense
 from priorscope.models.layers._dropout import Dropout
 from priorscope.models.layers._flatten import Flatten
+from priorscope.models.layers._general_conv import GeneralConv
+from priorscope.models.layers._general_pool import GeneralAvgPool, ZeroPad
 from priorscope.models.layers._global_pool import GlobalAvgPool, GlobalSumPool
+from priorscope.models.layers._group_norm import GroupNorm
 from priorscope.models.layers._identity import Identity
 from priorscope.models.layers._layer import Layer
 from priorscope.models.layers._layer_norm import LayerNorm
 from priorscope.models.layers._locally_connected import LocallyConnected
 from priorscope.models.layers._parallel_sum import ParallelSum, Residual
 from priorscope.models.layers._product import Product
+from priorscope.models.layers._rms_norm import RMSNorm
 from priorscope.models.layers._scale import Scale
 from priorscope.models.layers._sequential import Sequential
 from priorscope.models.layers._window_pool import AvgPool, SumPool
@@ -100,17 +104,22 @@ __all__ = [
     "Dense",
     "Dropout",
     "Flatten",
+    "GeneralAvgPool",
+    "GeneralConv",
     "GlobalAvgPool",
     "GlobalSumPool",
+    "GroupNorm",
     "Identity",
     "LayerNorm",
     "LocallyConnected",
     "ParallelSum",
     "Product",
+    "RMSNorm",
     "Residual",
     "Scale",
     "Sequential",
     "SumPool",
+    "ZeroPad",
     # nonlinearities
     "Abs",
     "ABReLU",

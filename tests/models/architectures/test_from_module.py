@@ -165,7 +165,7 @@ class Transposed(nn.Module):
         (nn.Conv2d(4, 4, 3, groups=2), "Conv2d with groups=2"),
         (nn.Conv2d(4, 4, 3, padding=1, padding_mode="reflect"), "padding_mode='reflect'"),
         (nn.Sequential(nn.Conv2d(1, 2, 3), nn.AdaptiveAvgPool2d(2)), "adaptive average pool to 2 pixels"),
-        (nn.Sequential(nn.Conv2d(1, 2, 3), nn.Flatten(2)), "Flatten from axis 2"),
+        (nn.Sequential(nn.Conv2d(1, 2, 3), nn.Flatten(2)), "an output with its pixels in one axis"),
         (nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.LayerNorm(4)), "LayerNorm of numbers that are not Gaussian"),
         (nn.Sequential(nn.Conv1d(3, 4, 3), nn.Linear(6, 4)), "Linear on inputs with pixels"),
         (Shared(), "layer used twice with the same weights"),

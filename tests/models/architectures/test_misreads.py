@@ -177,7 +177,7 @@ REFUSED: dict[str, tuple[Callable[[], nn.Module], str]] = {
     "minus itself": (lambda: Fn(lambda s, x: s.c((h := s.a(x)) - F.relu(h))), "not independent"),
     "trained factor": (lambda: Fn(lambda s, x: s.c(F.relu(s.gain * s.a(x)))), "gain, a parameter"),
     "trained factor, doubled": (lambda: Fn(lambda s, x: s.c(F.relu((2 * s.gain) * s.a(x)))), "gain, a parameter"),
-    "constant added": (lambda: Fn(lambda s, x: s.c(F.relu(s.a(x) + 1))), "the addition of the constant 1"),
+    "constant added": (lambda: Fn(lambda s, x: s.c(F.relu(s.a(x) + 1))), r"ReLU\(\) of numbers that are not Gaussian"),
     "buffer added": (lambda: Fn(lambda s, x: s.c(F.relu(s.a(x) + s.mask))), "tensor whose numbers differ"),
     "noise": (lambda: Fn(_training_noise), "the operation randn_like"),
     "detached": (lambda: Fn(lambda s, x: s.c(F.relu(s.a(x).detach()))), "the operation detach"),

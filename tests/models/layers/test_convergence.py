@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from torch import nn
 
 from priorscope.models import (
     RBF,
@@ -28,8 +29,11 @@ from priorscope.models import (
     Exponential,
     Flatten,
     Gaussian,
+    GeneralAvgPool,
+    GeneralConv,
     GlobalAvgPool,
     GlobalSumPool,
+    GroupNorm,
     Hermite,
     Identity,
     Layer,
@@ -42,12 +46,15 @@ from priorscope.models import (
     ParallelSum,
     Polynomial,
     Product,
+    Quadrature,
     Residual,
+    RMSNorm,
     Scale,
     Sequential,
     Sign,
     Sine,
     SumPool,
+    ZeroPad,
     nonlinearity,
 )
 
@@ -73,6 +80,8 @@ NONLINEAR: list[Nonlinearity] = [
     Cosine(0.7, 1.3),
     nonlinearity("tanh"),
     nonlinearity("softplus"),
+    Quadrature(nn.CELU(0.7)),
+    Quadrature(nn.Hardswish()),
 ]
 
 R, D, C = Activation("relu"), Dense(1.5, 0.1), Conv(3, 1, "circular", 1.5, 0.1)
@@ -95,6 +104,24 @@ LAYERS: dict[str, tuple[tuple[int, ...], tuple[Layer, ...]]] = {
     "concatenate": (FLAT, (D, Concatenate((R, Sequential((R, D)))), D)),
     "product": (FLAT, (D, Product((Activation("erf"), Dense(1.0, 0.5))), D)),
     "scale": (LINE, (C, Scale(-0.7), R, Scale(1.5), GlobalAvgPool(), D)),
+    "rectangular, strided, dilated and padded filters": (
+        IMAGE,
+        (
+            *(GeneralConv((3, 2), (2, 1), ((2, 1), (0, 2)), None, False, 1.5, 0.1), R),
+            *(GeneralConv((2, 2), None, ((1, 1), (2, 0)), (1, 2), True, 1.2), R, GlobalAvgPool(), D),
+        ),
+    ),
+    "padded filters, flatten": (LINE, (GeneralConv((3,), (2,), ((2, 2),), (2,), False, 1.5, 0.1), R, Flatten(), D)),
+    "padded average pools": (
+        IMAGE,
+        (
+            *(C, GeneralAvgPool((2, 3), (1, 2), (1, 1)), R),
+            *(GeneralAvgPool((3, 2), (2, 1), (1, 0), False), ZeroPad(((1, 0), (2, 1))), C, R, Flatten(), D),
+        ),
+    ),
+    "rms norm": (LINE, (C, RMSNorm(0.1), R, RMSNorm(), GlobalAvgPool(), D)),
+    "group norm": (LINE, (C, GroupNorm(2, 0.1), R, Flatten(), D)),
+    "dropout of whole channels": (LINE, (C, R, Dropout(0.3, whole_channels=True), C, R, GlobalAvgPool(), D)),
     "layer norm": (LINE, (C, LayerNorm(), R, Flatten(), D)),
     "dropout": (LINE, (C, R, Dropout(0.3), C, R, GlobalAvgPool(), D)),
     "attention": (LINE, (C, R, Attention(2.0, 1.2, 0.8, 0.1), R, GlobalAvgPool(), D)),

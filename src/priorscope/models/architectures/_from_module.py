@@ -9,6 +9,7 @@ from torch import nn
 
 from priorscope.models.architectures._architecture import Architecture
 from priorscope.models.architectures.reading._check import check_conversion
+from priorscope.models.architectures.reading._fold import folded
 from priorscope.models.architectures.reading._graph import WithoutDropout, read_graph, refuse_unknown, traced
 from priorscope.models.architectures.reading._guard import guard
 from priorscope.models.architectures.reading._input_shape import fitting_shape
@@ -64,7 +65,7 @@ def from_module(module: nn.Module, input_shape: Shape | None = None, *, variance
     if not signal.parts:
         raise refused("a module without layers")
     check_conversion(double, signal, batches)
-    arch = Architecture(name, layers_of(signal.parts))
+    arch = Architecture(name, folded(layers_of(signal.parts)))
     if input_shape is not None:
         arch.check_input_shape(shape)
     return arch

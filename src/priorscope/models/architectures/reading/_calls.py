@@ -9,6 +9,7 @@ import inspect
 import math
 import operator
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -20,12 +21,24 @@ from priorscope.models.architectures.reading._signal import Signal
 from priorscope.models.layers._activation import Activation
 from priorscope.models.layers._dropout import Dropout
 from priorscope.models.layers._flatten import Flatten
+from priorscope.models.layers._general_pool import GeneralAvgPool, ZeroPad
 from priorscope.models.layers._global_pool import GlobalAvgPool, GlobalSumPool
 from priorscope.models.layers._scale import Scale
 from priorscope.models.layers._window_pool import AvgPool
 from priorscope.models.nonlinearities import LeakyReLU, Monomial, Nonlinearity, Quadrature
 
-__all__ = ["CALLS", "average_pool", "bound", "global_average", "number", "quadrature"]
+__all__ = [
+    "CALLS",
+    "average_pool",
+    "bound",
+    "channel_dropout",
+    "dropout",
+    "flattened",
+    "global_average",
+    "number",
+    "padded",
+    "quadrature",
+]
 
 Reader = Callable[..., Signal]
 
@@ -135,10 +148,37 @@ def dropout(input: Signal, p: float = 0.5, training: bool = True, inplace: bool 
     return input.then(Dropout(float(p))) if training and p else input
 
 
-def _flattened(input: Signal, start_dim: int = 0, end_dim: int = -1) -> Signal:
+def channel_dropout(input: Signal, p: float = 0.5, training: bool = True, inplace: bool = False) -> Signal:
+    """Dropout of whole channels; nothing when not training."""
+    if training and p and len(input.shape) != len(input.seen) - 1:
+        raise refused(f"dropout of whole channels of a tensor {tuple(input.seen)}")
+    return input.then(Dropout(float(p), whole_channels=True)) if training and p else input
+
+
+def padded(input: Signal, pad: Any, mode: str = "constant", value: float | None = None) -> Signal:
+    """Zeros around the pixels; ``pad`` counts them from the last axis on."""
+    pads = tuple(pad)
+    if (
+        mode != "constant"
+        or value not in (None, 0)
+        or len(pads) % 2
+        or not all(isinstance(p, int) and p >= 0 for p in pads)
+    ):
+        raise refused(f"pad with {pads}, mode={mode!r}, value={value} (only with zeros, and not cutting)")
+    n_space = len(input.shape) - 1
+    pairs = [pads[i : i + 2] for i in range(0, len(pads), 2)]
+    if not n_space or len(input.seen) != n_space + 2 or len(pairs) > n_space:
+        raise refused(f"pad of {len(pairs)} axes of a tensor {tuple(input.seen)} (only of pixels)")
+    pairs += [(0, 0)] * (n_space - len(pairs))
+    return input.then(ZeroPad(tuple((low, high) for low, high in reversed(pairs))))
+
+
+def flattened(input: Signal, start_dim: int = 0, end_dim: int = -1) -> Signal:
     n_axes = len(input.seen)
+    if n_axes == 4 and len(input.shape) == 3 and (start_dim % n_axes, end_dim % n_axes) == (2, 3):
+        return replace(input, merged=True)
     if start_dim % n_axes != 1 or end_dim % n_axes != n_axes - 1:
-        raise refused(f"flatten from axis {start_dim} to {end_dim} (only from 1 to the last)")
+        raise refused(f"flatten from axis {start_dim} to {end_dim} (only from 1, or from 2 of images, to the last)")
     return input.then(Flatten())
 
 
@@ -178,7 +218,8 @@ def _pooled(mean: bool) -> Reader:
     def read(input: Signal, dim: Any = None, keepdim: bool = False) -> Signal:
         n_axes = len(input.seen)
         axes = {a % n_axes for a in ([dim] if isinstance(dim, int) else dim or [])}
-        if n_axes < 3 or len(input.shape) != n_axes - 1 or axes != set(range(2, n_axes)):
+        pixels = 1 if input.merged else len(input.shape) - 1
+        if n_axes < 3 or pixels != n_axes - 2 or axes != set(range(2, n_axes)):
             raise refused(f"{name} over axes {dim} of a tensor {tuple(input.seen)} (only over all pixels)")
         return input.then(GlobalAvgPool() if mean else GlobalSumPool())
 
@@ -201,8 +242,9 @@ def average_pool(
     if ceil_mode and any((s + 2 * p - w) % t for s, w, t, p in zip(input.shape[1:], windows, strides, pads)):
         raise refused("an average pool with ceil_mode where windows stick out")
     if len({*windows}) > 1 or len({*strides}) > 1 or any(pads):
-        raise refused("an average pool other than over square windows without padding")
-    pooled = input.then(AvgPool(windows[0], strides[0]))
+        pooled = input.then(GeneralAvgPool(windows, strides, pads, count_include_pad or divisor_override is not None))
+    else:
+        pooled = input.then(AvgPool(windows[0], strides[0]))
     if divisor_override is None:
         return pooled
     return pooled.then(Scale(math.prod(windows) / number(divisor_override, "an average pool divided by")))
@@ -259,7 +301,9 @@ CALLS: dict[Any, Reader] = {
     **dict.fromkeys((torch.pow, "pow", operator.pow), _power),
     **dict.fromkeys((torch.neg, torch.negative, operator.neg, "neg", "negative"), _negative),
     F.dropout: dropout,
-    **dict.fromkeys((torch.flatten, "flatten"), _flattened),
+    **dict.fromkeys((F.dropout1d, F.dropout2d), channel_dropout),
+    F.pad: padded,
+    **dict.fromkeys((torch.flatten, "flatten"), flattened),
     **dict.fromkeys(("view", "reshape"), _reshaped),
     torch.reshape: _reshaped_function,
     **dict.fromkeys((torch.squeeze, "squeeze"), _squeezed),

@@ -16,7 +16,7 @@ from torch.overrides import TorchFunctionMode
 from priorscope.models.architectures.reading._calls import CALLS, bound, number
 from priorscope.models.architectures.reading._modules import OURS, is_known, read_module
 from priorscope.models.architectures.reading._refusal import refused
-from priorscope.models.architectures.reading._signal import Signal, concatenated, multiplied, summed
+from priorscope.models.architectures.reading._signal import Signal, concatenated, multiplied, shifted, summed
 from priorscope.models.layers._scale import Scale
 
 __all__ = ["WithoutDropout", "read_graph", "refuse_unknown", "traced"]
@@ -112,6 +112,8 @@ def read_graph(root: nn.Module, graph: fx.Graph, x: Tensor, variances: str) -> S
             result = node.args[0]
             if not isinstance(result, fx.Node) or result not in signals:
                 raise refused("an output that is not one tensor made of the input")
+            if signals[result].merged:
+                raise refused("an output with its pixels in one axis (flatten from 2 on)")
             return signals[result]
         elif node.op == "call_module":
             name = str(node.target)
@@ -168,7 +170,8 @@ def _as_seen(node: fx.Node, signal: Signal, value: Any) -> Signal:
     """The signal with torch's shape of it, which must be that of the layers but for pixels of length one."""
     if not isinstance(value, Tensor):
         raise refused(f"{_label(node)}, which gives no tensor")
-    if _without_ones(tuple(value.shape[1:])) != _without_ones(signal.shape):
+    shape = (signal.shape[0], math.prod(signal.shape[1:])) if signal.merged else signal.shape
+    if _without_ones(tuple(value.shape[1:])) != _without_ones(shape):
         raise refused(
             f"{_label(node)}: torch gives a tensor {tuple(value.shape)} where the layers give {signal.shape} per sample"
         )
@@ -206,9 +209,9 @@ def _sum(input: Any, other: Any, *, alpha: Any = 1) -> Signal:
     if isinstance(input, Signal) and isinstance(other, Signal):
         return summed([input, other if factor == 1 else other.then(Scale(factor))])
     signal, constant = (input, other) if isinstance(input, Signal) else (other, input)
-    if number(constant, "the addition of") != 0:
-        raise refused(f"the addition of the constant {number(constant, 'the addition of')}")
-    return signal if isinstance(input, Signal) or factor == 1 else signal.then(Scale(factor))
+    if isinstance(input, Signal):
+        return shifted(signal, factor * number(constant, "the addition of"))
+    return shifted(signal if factor == 1 else signal.then(Scale(factor)), number(constant, "the addition of"))
 
 
 def _difference(input: Any, other: Any, *, alpha: Any = 1) -> Signal:

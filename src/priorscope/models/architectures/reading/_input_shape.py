@@ -9,6 +9,7 @@ from priorscope.models.architectures.reading._graph import WithoutDropout
 from priorscope.models.layers._attention import AttentionModule
 from priorscope.models.layers._conv import ConvModule
 from priorscope.models.layers._dense import DenseModule
+from priorscope.models.layers._general_conv import GeneralConvModule
 from priorscope.models.layers._layer import Shape
 from priorscope.models.layers._locally_connected import LocallyConnectedModule
 
@@ -59,7 +60,7 @@ def _candidates(module: nn.Module) -> list[Shape]:
             return [(part.in_channels, s) for s in SIZES]
         if isinstance(part, nn.Conv2d):
             return [(part.in_channels, s, s) for s in SIZES]
-        if isinstance(part, ConvModule):
+        if isinstance(part, (ConvModule, GeneralConvModule)):
             n_in, n_space = part.weight.shape[1], part.weight.ndim - 2
             return [(n_in, *(s,) * n_space) for s in SIZES]
         if isinstance(part, AttentionModule):

@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import nn
 
-from priorscope.models.architectures.reading._calls import average_pool, dropout, global_average, quadrature
+from priorscope.models.architectures.reading._calls import (
+    average_pool,
+    channel_dropout,
+    dropout,
+    flattened,
+    global_average,
+    padded,
+    quadrature,
+)
 from priorscope.models.architectures.reading._refusal import refused
 from priorscope.models.architectures.reading._signal import Signal
 from priorscope.models.layers._activation import Activation, ActivationModule
 from priorscope.models.layers._attention import AttentionModule
 from priorscope.models.layers._conv import Conv, ConvModule
 from priorscope.models.layers._dense import Dense, DenseModule
-from priorscope.models.layers._flatten import Flatten
+from priorscope.models.layers._general_conv import GeneralConv, GeneralConvModule
+from priorscope.models.layers._general_pool import GeneralPoolModule, ZeroPad, ZeroPadModule
 from priorscope.models.layers._global_pool import GlobalAvgPool, GlobalPoolModule, GlobalSumPool
+from priorscope.models.layers._group_norm import GroupNorm, GroupNormModule
 from priorscope.models.layers._layer import Layer
 from priorscope.models.layers._layer_norm import LayerNorm, LayerNormModule
 from priorscope.models.layers._locally_connected import LocallyConnectedModule
+from priorscope.models.layers._rms_norm import RMSNorm, RMSNormModule
 from priorscope.models.layers._scale import Scale, ScaleModule
 from priorscope.models.layers._window_pool import AvgPool, SumPool, WindowPoolModule
 from priorscope.models.nonlinearities import LeakyReLU
@@ -35,7 +47,12 @@ OURS = (
     GlobalPoolModule,
     WindowPoolModule,
     LayerNormModule,
+    RMSNormModule,
+    GroupNormModule,
     ScaleModule,
+    GeneralConvModule,
+    GeneralPoolModule,
+    ZeroPadModule,
 )
 
 
@@ -60,7 +77,7 @@ def read_module(module: nn.Module, name: str, input: Signal, variances: str) -> 
 
 def _ours(module: Any, name: str, input: Signal) -> Signal:
     """Networks made by priorscope carry their own layers."""
-    if isinstance(module, (DenseModule, ConvModule, LocallyConnectedModule)):
+    if isinstance(module, (DenseModule, ConvModule, GeneralConvModule, LocallyConnectedModule)):
         width = module.weight.shape[1 if isinstance(module, LocallyConnectedModule) else 0]
         return input.then(module.layer, width=width, source=module, name=name)
     if isinstance(module, AttentionModule):
@@ -77,6 +94,14 @@ def _weightless(module: nn.Module) -> Layer:
         return (AvgPool if module.mean else SumPool)(module.window, module.stride)
     if isinstance(module, ScaleModule):
         return Scale(module.factor)
+    if isinstance(module, GeneralPoolModule):
+        return module.layer
+    if isinstance(module, ZeroPadModule):
+        return ZeroPad(module.padding)
+    if isinstance(module, RMSNormModule):
+        return RMSNorm(module.epsilon)
+    if isinstance(module, GroupNormModule):
+        return GroupNorm(module.groups, module.epsilon)
     assert isinstance(module, LayerNormModule)
     return LayerNorm(module.epsilon)
 
@@ -110,33 +135,74 @@ def _convolution(module: nn.Conv1d | nn.Conv2d, name: str, input: Signal, varian
         raise refused(f"{kind} with groups={module.groups} (only groups=1)")
     if module.padding_mode not in ("zeros", "circular"):
         raise refused(f"{kind} with padding_mode={module.padding_mode!r} (only 'zeros' or 'circular')")
-    size, stride = module.kernel_size[0], module.stride[0]
-    if len({*module.kernel_size}) > 1 or len({*module.stride}) > 1 or len({*module.dilation} - {1}):
-        raise refused(f"{kind} with rectangular or dilated filters or strides")
-    pads = {module.padding} if isinstance(module.padding, str) else {*module.padding}
-    if pads in ({"valid"}, {0}) and size > 1:
+    sizes, strides, dilations = module.kernel_size, module.stride, module.dilation
+    pads = _pads(module)
+    fan_in = module.in_channels * math.prod(sizes)
+    known = _variances(module, fan_in, variances)
+    padding: str = module.padding_mode
+    if sizes[0] > 1 and not any(p for pair in pads for p in pair):
         padding = "valid"
-    elif pads == {"same"} or (size % 2 == 1 and pads == {(size - 1) // 2}):
-        padding = module.padding_mode
+    low = (sizes[0] - 1) // 2
+    centred = padding == "valid" or all(pair == (low, sizes[0] - 1 - low) for pair in pads)
+    if len({*sizes}) == 1 and len({*strides}) == 1 and {*dilations} == {1} and centred:
+        layer: Layer = Conv(sizes[0], strides[0], padding, *known)
     else:
-        raise refused(f"{kind} with padding={module.padding} (only 0 or (kernel_size - 1)/2 with odd filters)")
-    fan_in = module.in_channels * size ** len(module.kernel_size)
-    layer = Conv(size, stride, padding, *_variances(module, fan_in, variances))
+        layer = GeneralConv(sizes, strides, pads, dilations, module.padding_mode == "circular", *known)
     return input.then(layer, width=module.out_channels, source=module, name=name)
 
 
+def _pads(module: nn.Conv1d | nn.Conv2d) -> tuple[tuple[int, int], ...]:
+    """Pixels of padding before and after each axis; 'same' puts the odd one after."""
+    if module.padding == "valid":
+        return ((0, 0),) * len(module.kernel_size)
+    if isinstance(module.padding, str):
+        totals = [d * (k - 1) for d, k in zip(module.dilation, module.kernel_size)]
+        return tuple((total // 2, total - total // 2) for total in totals)
+    return tuple((p, p) for p in module.padding)
+
+
 def _flatten(module: nn.Flatten, input: Signal) -> Signal:
-    n_axes = len(input.seen)
-    if module.start_dim % n_axes != 1 or module.end_dim % n_axes != n_axes - 1:
-        raise refused(f"Flatten from axis {module.start_dim} to {module.end_dim} (only from 1 to the last)")
-    return input.then(Flatten())
+    return flattened(input, module.start_dim, module.end_dim)
 
 
 def _layer_norm(module: nn.LayerNorm, input: Signal) -> Signal:
+    if len(module.normalized_shape) == 1:
+        _require_vectors("LayerNorm", input)
+        return scaled("LayerNorm", input.then(LayerNorm(module.eps)), module.weight, module.bias)
+    if tuple(module.normalized_shape) != input.shape or len(input.seen) != len(input.shape) + 1:
+        raise refused(f"LayerNorm over {tuple(module.normalized_shape)} of a tensor {tuple(input.seen)}")
+    return scaled("LayerNorm", input.then(GroupNorm(1, module.eps)), module.weight, module.bias)
+
+
+def _group_norm(module: nn.GroupNorm, input: Signal) -> Signal:
+    return scaled("GroupNorm", input.then(GroupNorm(module.num_groups, module.eps)), module.weight, module.bias)
+
+
+def _rms_norm(module: nn.RMSNorm, input: Signal) -> Signal:
     if len(module.normalized_shape) != 1:
-        raise refused(f"LayerNorm over {len(module.normalized_shape)} axes (only over the channels of flat inputs)")
-    _require_vectors("LayerNorm", input)
-    return scaled("LayerNorm", input.then(LayerNorm(module.eps)), module.weight, module.bias)
+        raise refused(f"RMSNorm over {len(module.normalized_shape)} axes (only over the channels of flat inputs)")
+    _require_vectors("RMSNorm", input)
+    epsilon = (
+        torch.finfo(torch.float64).eps if module.eps is None else module.eps
+    )  # torch's default, in float64 as read
+    return scaled("RMSNorm", input.then(RMSNorm(epsilon)), module.weight, None)
+
+
+def _batch_norm(module: nn.BatchNorm1d | nn.BatchNorm2d, input: Signal) -> Signal:
+    """In evaluation mode a factor and a shift per channel: read where the factor is one for all and the shift is zero."""
+    name = type(module).__name__
+    mean, variance = module.running_mean, module.running_var
+    if module.training or mean is None or variance is None:
+        raise refused(
+            f"{name} in training, by the statistics of the batch (in evaluation mode, .eval(), it may convert)"
+        )
+    if len(input.seen) != len(input.shape) + 1:
+        raise refused(f"{name} of a tensor {tuple(input.seen)}")
+    factor = (variance + module.eps).rsqrt()
+    if module.weight is not None:
+        factor = factor * module.weight.detach()
+    shift = -mean * factor if module.bias is None else module.bias.detach() - mean * factor
+    return scaled(f"{name} in evaluation mode", input, factor, shift)
 
 
 def scaled(who: str, input: Signal, weight: torch.Tensor | None, bias: torch.Tensor | None) -> Signal:
@@ -198,9 +264,17 @@ READERS: dict[type[nn.Module], Callable[[Any, Signal], Signal]] = {
     nn.Tanhshrink: _anew(nn.Tanhshrink),
     nn.Flatten: _flatten,
     nn.Dropout: _dropout,
+    nn.Dropout1d: lambda module, input: channel_dropout(input, module.p, module.training),
+    nn.Dropout2d: lambda module, input: channel_dropout(input, module.p, module.training),
     nn.AvgPool1d: _average_1d,
     nn.AvgPool2d: _average_2d,
     nn.AdaptiveAvgPool1d: lambda module, input: global_average(input, module.output_size),
     nn.AdaptiveAvgPool2d: lambda module, input: global_average(input, module.output_size),
     nn.LayerNorm: _layer_norm,
+    nn.GroupNorm: _group_norm,
+    nn.RMSNorm: _rms_norm,
+    nn.BatchNorm1d: _batch_norm,
+    nn.BatchNorm2d: _batch_norm,
+    nn.ZeroPad1d: lambda module, input: padded(input, module.padding),
+    nn.ZeroPad2d: lambda module, input: padded(input, module.padding),
 }

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import nn
 
+from priorscope.models.architectures.reading._pointwise import Composed, function_of
 from priorscope.models.architectures.reading._refusal import refused
 from priorscope.models.layers._activation import Activation
 from priorscope.models.layers._attention import Attention
@@ -16,6 +17,9 @@ from priorscope.models.layers._conv import Conv
 from priorscope.models.layers._dense import Dense
 from priorscope.models.layers._dropout import Dropout
 from priorscope.models.layers._flatten import Flatten
+from priorscope.models.layers._general_conv import GeneralConv
+from priorscope.models.layers._global_pool import GlobalAvgPool, GlobalSumPool
+from priorscope.models.layers._group_norm import GroupNorm
 from priorscope.models.layers._layer import Layer, Shape
 from priorscope.models.layers._layer_norm import LayerNorm
 from priorscope.models.layers._locally_connected import LocallyConnected
@@ -23,11 +27,11 @@ from priorscope.models.layers._parallel_sum import ParallelSum
 from priorscope.models.layers._product import Product
 from priorscope.models.layers._scale import Scale
 from priorscope.models.layers._sequential import Sequential
-from priorscope.models.nonlinearities import Monomial
+from priorscope.models.nonlinearities import Monomial, Polynomial, Quadrature
 
-__all__ = ["Part", "Signal", "concatenated", "layers_of", "multiplied", "summed"]
+__all__ = ["Part", "Signal", "concatenated", "layers_of", "multiplied", "shifted", "summed"]
 
-WITH_WEIGHTS = (Dense, Conv, LocallyConnected, Attention)
+WITH_WEIGHTS = (Dense, Conv, GeneralConv, LocallyConnected, Attention)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +53,7 @@ class Signal:
     parts: tuple[Part, ...]
     start: Shape  # of one input
     seen: torch.Size
+    merged: bool = False  # torch has the pixels in one axis where the layers have two
 
     @property
     def shape(self) -> Shape:
@@ -64,7 +69,13 @@ class Signal:
         self, layer: Layer, *, width: int | None = None, source: nn.Module | None = None, name: str = ""
     ) -> Signal:
         """After one more layer; ``width`` output channels where it has weights."""
-        if isinstance(layer, (Activation, LayerNorm)) and not self.gaussian:
+        if self.merged and not isinstance(layer, (GlobalAvgPool, GlobalSumPool, Flatten)):
+            raise refused(f"{_title(layer)} of pixels that were put into one axis (only a mean or sum over them)")
+        if isinstance(layer, Activation) and not self.gaussian:
+            composed = self._composed(layer)
+            if composed is not None:
+                return composed
+        if isinstance(layer, (Activation, LayerNorm, GroupNorm)) and not self.gaussian:
             raise refused(
                 f"{_title(layer)} of numbers that are not Gaussian at infinite width (only after a Linear or Conv layer, "
                 "with pools, norms or sums of such between)"
@@ -78,7 +89,21 @@ class Signal:
             gaussian = True
         elif isinstance(layer, (Activation, Dropout)) or (isinstance(layer, Flatten) and len(self.shape) > 1):
             gaussian = False
-        return replace(self, parts=(*self.parts, Part(layer, shape, gaussian, source, name)))
+        return replace(self, parts=(*self.parts, Part(layer, shape, gaussian, source, name)), merged=False)
+
+    def _composed(self, layer: Activation) -> Signal | None:
+        """One nonlinearity for this and the pointwise ones before it, back to the last Gaussian numbers."""
+        start = len(self.parts)
+        while (
+            start
+            and not self.parts[start - 1].gaussian
+            and isinstance(self.parts[start - 1].layer, (Activation, Scale))
+        ):
+            start -= 1
+        if start == len(self.parts) or not start or not self.parts[start - 1].gaussian:
+            return None
+        fn = function_of((*layers_of(self.parts[start:]), layer))
+        return None if fn is None else replace(self, parts=self.parts[:start]).then(Activation(Quadrature(fn)))
 
 
 def _title(layer: Layer) -> str:
@@ -96,6 +121,8 @@ def summed(signals: list[Signal]) -> Signal:
         return signals[0].then(Scale(float(len(signals))))
     shared, branches = _parted(signals)
     _require_same_shape("a sum", signals)
+    if (composed := _pointwise("sum", signals[0], shared, branches)) is not None:
+        return composed
     layers = _independent("a sum", branches)
     try:
         check_independent("a sum", layers)
@@ -111,12 +138,19 @@ def multiplied(signals: list[Signal]) -> Signal:
         return signals[0].then(Activation(Monomial(len(signals))))
     shared, branches = _parted(signals)
     _require_same_shape("a product", signals)
+    if (composed := _pointwise("product", signals[0], shared, branches)) is not None:
+        return composed
     layers = _independent("a product", branches)
     try:
         check_independent("a product", layers)
     except ValueError as error:
         raise refused(f"this product of branches: {error}") from error
     return _met(signals[0], shared, Part(Product(layers), signals[0].shape, False, branches=branches))
+
+
+def shifted(signal: Signal, constant: float) -> Signal:
+    """A constant added: a pointwise function, so only of Gaussian numbers or of smooth functions of them."""
+    return signal if constant == 0 else signal.then(Activation(Polynomial((constant, 1.0))))
 
 
 def concatenated(signals: list[Signal]) -> Signal:
@@ -142,6 +176,19 @@ def _parted(signals: list[Signal]) -> tuple[tuple[Part, ...], tuple[tuple[Part, 
     while all(len(s.parts) > shared and s.parts[shared] is signals[0].parts[shared] for s in signals):
         shared += 1
     return signals[0].parts[:shared], tuple(s.parts[shared:] for s in signals)
+
+
+def _pointwise(
+    how: str, signal: Signal, shared: tuple[Part, ...], branches: tuple[tuple[Part, ...], ...]
+) -> Signal | None:
+    """Branches that are all smooth pointwise functions of the same Gaussian numbers: one function, like x * sigmoid(x)."""
+    if not shared or not shared[-1].gaussian:
+        return None
+    functions = [function_of(layers_of(branch)) for branch in branches]
+    if any(fn is None for fn in functions):
+        return None
+    fn = Composed(how, tuple(f for f in functions if f is not None))
+    return replace(signal, parts=shared).then(Activation(Quadrature(fn)))
 
 
 def _met(signal: Signal, shared: tuple[Part, ...], part: Part) -> Signal:

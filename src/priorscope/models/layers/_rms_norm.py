@@ -1,0 +1,63 @@
+"""Normalisation by the root mean square over channels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor, nn
+
+from priorscope.models.kernels._covariance import Covariance
+from priorscope.models.kernels._need import Need
+from priorscope.models.layers._layer import Layer, Shape
+from priorscope.models.networks._build import Build
+
+__all__ = ["RMSNorm", "RMSNormModule"]
+
+
+@dataclass(frozen=True)
+class RMSNorm(Layer):
+    r"""Mean square one over the channels, at each pixel by itself; no learnt scale.
+
+    .. math:: K'_{\alpha\alpha'} = \frac{K_{\alpha\alpha'}}
+        {\sqrt{(K_{\alpha\alpha}(x,x) + \epsilon)(K_{\alpha'\alpha'}(x',x') + \epsilon)}}
+
+    and the same factor for the NTK: the mean square stops fluctuating at infinite width (Zhang & Sennrich 2019, "Root mean square
+    layer normalization"). Unlike :class:`LayerNorm` it takes no mean away, so it may stand anywhere. Default ε = 1e-12.
+
+    Example:
+        >>> RMSNorm().output_shape((3, 8))
+        (3, 8)
+    """
+
+    epsilon: float = 1e-12
+
+    def output_shape(self, shape: Shape, width: int = 1) -> Shape:
+        return shape
+
+    def module(self, shape: Shape, width: int, build: Build) -> nn.Module:
+        return RMSNormModule(self.epsilon)
+
+    def need(self, after: Need) -> Need:
+        return after
+
+    def propagate(self, cov: Covariance, need: Need) -> Covariance:
+        cov = cov.reduced(need)
+
+        def factor(c: Covariance) -> Tensor:
+            a, b = c.variances()
+            return ((a + self.epsilon) * (b + self.epsilon)).rsqrt()
+
+        scale = factor(cov)
+        ntk = None if cov.ntk is None else cov.ntk * scale
+        return cov.moved(cov.cross * scale, ntk, lambda c: c.cross * factor(c))
+
+
+class RMSNormModule(nn.Module):
+    """The finite layer."""
+
+    def __init__(self, epsilon: float) -> None:
+        super().__init__()
+        self.epsilon = epsilon
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x * (x.square().mean(1, keepdim=True) + self.epsilon).rsqrt()
