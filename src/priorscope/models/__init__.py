@@ -8,6 +8,7 @@ from priorscope.models.architectures._from_module import from_module
 from priorscope.models.architectures._inclusion import gap_to_vec, lcn_to_vec, vec_to_lcn
 from priorscope.models.architectures._load import NAMED, load
 from priorscope.models.architectures._named import fcn, gap, lap, lcn, vec
+from priorscope.models.architectures._sampled import SampledKernel, SampledModel
 from priorscope.models.architectures.zoo import FiniteModel, lenet, mixer, mlp, resnet18, small_resnet, vgg11, vit
 from priorscope.models.kernels._covariance import Covariance
 from priorscope.models.kernels._kernel import Kernel
@@ -71,6 +72,8 @@ __all__ = [
     "NAMED",
     "FiniteModel",
     "Kernel",
+    "SampledKernel",
+    "SampledModel",
     "fcn",
     "from_factory",
     "from_module",

@@ -21,6 +21,7 @@ from priorscope.models import (
     LayerNorm,
     ParallelSum,
     Product,
+    Scale,
     Sequential,
     fcn,
     from_module,
@@ -28,6 +29,7 @@ from priorscope.models import (
     lap,
     lcn,
 )
+from priorscope.models.architectures.reading._fold import folded
 
 
 def test_sequential_with_torch_variances() -> None:
@@ -185,3 +187,45 @@ def test_wrong_arguments() -> None:
         from_module(nn.Linear(2, 2), variances="xavier")
     with pytest.raises(ValueError, match="Flatten"):
         from_module(nn.Conv2d(3, 4, 3), (3, 8, 8))
+
+
+def test_constant_factors_go_into_the_weights_and_leave_the_kernel() -> None:
+    conv, dense = Conv(3, 1, "zeros", 1.3, 0.2), Dense(0.7, 0.4)
+    layers = (
+        *(Scale(0.3), conv, AvgPool(2), Scale(-2.0), Activation("relu"), Scale(0.5), Dropout(0.2)),
+        *(
+            ParallelSum((Sequential((conv, Scale(3.0))), conv)),
+            Activation("erf"),
+            Scale(1.5),
+            Flatten(),
+            dense,
+            Scale(0.1),
+        ),
+    )
+    short = folded(layers)
+    assert [layer for layer in short if isinstance(layer, Scale)] == [Scale(0.5)]  # a sum has no weights of its own
+    assert short[-1] == Dense(0.7 * 1.5**2 * 0.1**2, 0.4 * 0.1**2)
+    x = torch.randn(3, 2, 5, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    long_kernel, short_kernel = (Architecture("a", part).kernel(x, path="reference") for part in (layers, short))
+    torch.testing.assert_close(short_kernel.nngp, long_kernel.nngp)
+    torch.testing.assert_close(short_kernel.ntk, long_kernel.ntk)
+
+
+def test_batch_norm_in_evaluation_keeps_the_fused_path() -> None:
+    net = nn.Sequential(
+        *(
+            nn.Conv2d(2, 4, 3, padding=1),
+            nn.BatchNorm2d(4),
+            nn.ReLU(),
+            nn.AdaptiveAvgPool2d(1),
+            nn.Flatten(),
+            nn.Linear(4, 1),
+        )
+    ).eval()
+    arch = from_module(net, (2, 6, 6))
+    assert arch.estimate(3, None, (2, 6, 6)).path == "fused"
+    plain = from_module(nn.Sequential(*(net[i] for i in (0, 2, 3, 4, 5))), (2, 6, 6)).layers[0]
+    assert isinstance(plain, Conv)
+    first = arch.layers[0]
+    assert isinstance(first, Conv)
+    assert first.weight_variance == pytest.approx(plain.weight_variance / (1 + 1e-5))

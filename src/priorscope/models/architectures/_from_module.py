@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import copy
+from typing import Literal, overload
 
 import torch
 from torch import nn
 
 from priorscope.models.architectures._architecture import Architecture
+from priorscope.models.architectures._sampled import SampledModel
 from priorscope.models.architectures.reading._check import check_conversion
 from priorscope.models.architectures.reading._fold import folded
 from priorscope.models.architectures.reading._graph import WithoutDropout, read_graph, refuse_unknown, traced
 from priorscope.models.architectures.reading._guard import guard
-from priorscope.models.architectures.reading._input_shape import fitting_shape
-from priorscope.models.architectures.reading._refusal import refused
+from priorscope.models.architectures.reading._input_shape import NoShape, fitting_shape
+from priorscope.models.architectures.reading._refusal import NoLaw, Refusal, refused
 from priorscope.models.architectures.reading._signal import layers_of
 from priorscope.models.layers._layer import Shape
 from priorscope.models.networks._antisymmetric import Antisymmetric
@@ -23,7 +25,33 @@ __all__ = ["from_module"]
 BATCHES = (3, 4)  # sizes of the batches of the check: two, so that a size written into the module shows
 
 
-def from_module(module: nn.Module, input_shape: Shape | None = None, *, variances: str = "measured") -> Architecture:
+@overload
+def from_module(
+    module: nn.Module, input_shape: Shape | None = None, *, variances: str = "measured", fallback: None = None
+) -> Architecture: ...
+
+
+@overload
+def from_module(
+    module: nn.Module,
+    input_shape: Shape | None = None,
+    *,
+    variances: str = "measured",
+    fallback: Literal["sampled"],
+    draws: int = 64,
+    seed: int = 0,
+) -> Architecture | SampledModel: ...
+
+
+def from_module(
+    module: nn.Module,
+    input_shape: Shape | None = None,
+    *,
+    variances: str = "measured",
+    fallback: Literal["sampled"] | None = None,
+    draws: int = 64,
+    seed: int = 0,
+) -> Architecture | SampledModel:
     """The architecture of a network you already have, so that its infinite-width kernel can be computed.
 
     Reads what ``torch.fx`` can trace: Linear, Conv1d/2d, average pools, Flatten, Dropout, norms over channels, pointwise
@@ -38,7 +66,11 @@ def from_module(module: nn.Module, input_shape: Shape | None = None, *, variance
     parametrisation has the same distribution of outputs, but its gradients carry no factor of 1/fan-in.
 
     ``input_shape`` (channels, *pixels) is the shape of one input; without it, one that the module accepts is looked for.
-    Networks made by priorscope give their own layers back exactly.
+    Networks made by priorscope give their own layers back exactly. Constant factors are taken up by the weights beside
+    them, which leaves the kernel as it is. Learnt factors of norms are taken as fixed.
+
+    ``fallback="sampled"`` gives, where there is no closed form, a :class:`SampledModel`: its ``kernel`` is the mean over
+    ``draws`` networks like the module (``seed`` chooses them), with a standard error.
 
     Example:
         >>> import torch
@@ -50,6 +82,19 @@ def from_module(module: nn.Module, input_shape: Shape | None = None, *, variance
         raise ValueError(f"variances must be 'measured' or 'torch'; got {variances!r}.")
     if not isinstance(module, nn.Module):
         raise TypeError(f"from_module needs a torch.nn.Module; got {type(module).__name__}.")
+    if fallback not in (None, "sampled"):
+        raise ValueError(f"fallback must be None or 'sampled'; got {fallback!r}.")
+    try:
+        return _read(module, input_shape, variances)
+    except (Refusal, NoShape) as refusal:
+        if fallback is None or isinstance(refusal, NoLaw):
+            raise
+        why = str(refusal).split(". ")[0]
+        return SampledModel.of(module, variances=variances, draws=draws, seed=seed, why=why)
+
+
+def _read(module: nn.Module, input_shape: Shape | None, variances: str) -> Architecture:
+    """The architecture in closed form, or a refusal."""
     if type(module) is Antisymmetric:
         module = module.plus
     name = type(module).__name__.lower()

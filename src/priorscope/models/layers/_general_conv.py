@@ -144,6 +144,10 @@ class GeneralConvModule(nn.Module):
         self.weight, self.scale = build.weight((n_out, n_in, *layer.kernel_size), fan_in, layer.weight_variance)
         bias, self.bias_scale = build.bias((n_out,), layer.bias_variance)
         self.register_parameter("bias", bias)
+        self.laws = {
+            "weight": build.weight_law(fan_in, layer.weight_variance),
+            "bias": build.bias_law(layer.bias_variance),
+        }
 
     def forward(self, x: Tensor) -> Tensor:
         layer = self.layer

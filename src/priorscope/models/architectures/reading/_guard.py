@@ -10,7 +10,7 @@ from torch.nn.modules import module as torch_module
 from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 from torch.nn.utils import parametrize
 
-from priorscope.models.architectures.reading._refusal import refused
+from priorscope.models.architectures.reading._refusal import NoLaw, refused
 
 __all__ = ["guard"]
 
@@ -67,7 +67,9 @@ def _guard_weights(module: nn.Module) -> None:
                 continue
             name = f"{prefix}.{local}" if prefix else local
             if isinstance(value, (UninitializedParameter, UninitializedBuffer)):
-                raise refused(f"{name}, which has no numbers yet; run one batch through the module first")
+                raise NoLaw(
+                    f"from_module cannot read {name}, which has no numbers yet; run one batch through the module first."
+                )
             if not value.is_floating_point():
                 raise refused(f"{name} of type {value.dtype}")
             if id(value) in owners:
@@ -87,8 +89,9 @@ def _guard_weights(module: nn.Module) -> None:
                         and torch.equal(numbers, value)
                         and value.any()
                     ):
-                        raise refused(
-                            f"{other} and {name}, which hold the same numbers: they were not drawn independently"
+                        raise NoLaw(
+                            f"from_module has no kernel for {other} and {name}, which hold the same numbers: they were not drawn "
+                            "independently, and by which law is not known. Draw one of them again."
                         )
                 known.append((name, value))
     if len(trained) == 2:

@@ -13,7 +13,7 @@ from priorscope.models.layers._general_conv import GeneralConvModule
 from priorscope.models.layers._layer import Shape
 from priorscope.models.layers._locally_connected import LocallyConnectedModule
 
-__all__ = ["fitting_shape"]
+__all__ = ["NoShape", "fitting_shape"]
 
 SIZES = (
     *range(8, 33),
@@ -32,6 +32,10 @@ SIZES = (
 )  # pixels along each axis, tried in order
 
 
+class NoShape(ValueError):
+    """No input shape was given and none is found."""
+
+
 def fitting_shape(module: nn.Module) -> Shape:
     """The first shape that the module runs on: the features of its first layer, or its channels with square images."""
     candidates = _candidates(module)
@@ -42,7 +46,7 @@ def fitting_shape(module: nn.Module) -> Shape:
             except Exception:  # whatever a module raises, the next shape may do
                 continue
             return shape
-    raise ValueError(
+    raise NoShape(
         f"no input shape is known that {type(module).__name__} runs on; give input_shape=(channels, *pixels), "
         "the shape of one input."
     )

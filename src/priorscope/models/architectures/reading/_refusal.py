@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-__all__ = ["Refusal", "refused"]
+__all__ = ["NoLaw", "Refusal", "refused"]
 
 
 class Refusal(NotImplementedError):
     """A module, or a part of it, that has no closed-form kernel here."""
 
 
+class NoLaw(Refusal):
+    """A module whose weights tell no law by which it could be drawn again."""
+
+
 def refused(what: str) -> Refusal:
     """The error that names what has no kernel and says what can be done instead."""
     return Refusal(
-        f"from_module has no closed-form kernel for {what}. Change the module, or build the Architecture from layers; "
-        "docs/models.md lists what converts."
+        f"from_module has no closed-form kernel for {what}. Change the module, build the Architecture from layers, or ask for "
+        'the kernel of redrawn networks with from_module(..., fallback="sampled"); docs/models.md lists what converts.'
     )
