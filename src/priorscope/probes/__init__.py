@@ -2,6 +2,7 @@
 
 from priorscope.probes.curves._learning_curve import LearningCurve, learning_curve
 from priorscope.probes.curves.forecast import Forecast, SamplesNeeded, forecast
+from priorscope.probes.curves.pilot import k_fold, leave_one_out, ridge_grid
 from priorscope.probes.geometry import (
     AverageGeometry,
     average_geometry,
@@ -143,7 +144,10 @@ __all__ = [
     "effective_regularisation",
     "forecast",
     "mode_learnability",
+    "k_fold",
     "learning_curve",
+    "leave_one_out",
+    "ridge_grid",
     "empirical_ntk",
     "Modes",
     "Nystrom",

@@ -11,8 +11,7 @@ import torch
 
 from priorscope import data, models
 from priorscope.lab import Claim, Measured, Paper, at_least, at_most
-from priorscope.probes import forecast
-from priorscope.probes.curves.pilot import k_fold
+from priorscope.probes import forecast, k_fold
 from priorscope.statistics import median_interval, seed_interval
 
 __all__ = ["PAPER"]

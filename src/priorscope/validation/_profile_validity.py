@@ -13,7 +13,8 @@ import torch
 from priorscope.data import Dataset
 from priorscope.inference import GradientDescent
 from priorscope.lab import Claim, Measured, NotMeasured, Paper, at_least
-from priorscope.probes.curves.pilot import leave_one_out, ridge_grid
+from priorscope.models import Activation
+from priorscope.probes import leave_one_out, ridge_grid
 from priorscope.profiles import profile
 from priorscope.statistics import Interval, seed_interval, share_interval
 from priorscope.system import System
@@ -58,13 +59,13 @@ SIZES: dict[
 
 
 def grid(scale: str) -> list[dict[str, Any]]:
-    """One point a problem; the smallest scale takes two of those that the profile was developed on."""
+    """One point per problem; the smallest scale takes two of those that the profile was developed on."""
     names = ["dev product by place", "dev table"] if scale == "tiny" else list(HELD_OUT)
     return [{"problem": name, "seed": 0, **SIZES[scale]} for name in names]
 
 
 def _fit(candidate: Any, data: Any, point: dict[str, Any], rate: float, steps: int, members: int, seed: int) -> Any:
-    depth = sum(type(layer).__name__ == "Activation" for layer in candidate.model.layers)
+    depth = sum(isinstance(layer, Activation) for layer in candidate.model.layers)
     width = point["width"] if candidate.family == "fcn" else point["channels"]
     descent = GradientDescent(
         learning_rate=rate / depth,
@@ -79,7 +80,7 @@ def _fit(candidate: Any, data: Any, point: dict[str, Any], rate: float, steps: i
 
 
 def train(candidate: Any, data: Any, point: dict[str, Any], seed: int) -> tuple[list[float], list[float]]:
-    """Mean squared errors on the test split of networks trained from several seeds, and their shares of wrong classes.
+    """Mean squared errors on the test split of networks trained from several seeds, and their misclassification rates.
 
     Adam on the squared loss of f - f_0 (networks start at zero), batches of 32, learning rate falling to zero as a half cosine; a
     fixed number of steps, the same for all. Of five rates the one is taken whose network, trained for half as many steps on
@@ -199,7 +200,7 @@ def _apart(table: pd.DataFrame) -> Measured:
 
 
 def long(table: pd.DataFrame) -> pd.DataFrame:
-    """One row a problem and candidate."""
+    """One row per problem and candidate."""
     names = {"candidates": "candidate", "network": "network", "kernel": "kernel", "forecast": "forecast"}
     parts = []
     for _, row in table.iterrows():
