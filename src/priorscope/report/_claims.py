@@ -54,6 +54,18 @@ def checks_text(row: Mapping[str, Any]) -> list[str]:
     return [f"{c['name']}: {measured_text(c) or '–'}, expected {c['expected']}: {c['verdict']}" for c in checks]
 
 
+def deciding(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a line about a claim shows: the first check that fails (or is not shown, where none fails), else the first.
+
+    Example:
+        >>> slope = {"name": "slope", "verdict": "holds", "measured": 0.2}
+        >>> loss = {"name": "loss", "verdict": "fails", "measured": 0.7}
+        >>> deciding({"verdict": "fails", "measured": 0.2, "checks": [slope, loss]})["measured"]
+        0.7
+    """
+    return next((check for check in row.get("checks") or () if check["verdict"] == row["verdict"]), row)
+
+
 def _coloured(row: Mapping[str, Any]) -> str:
     verdict = str(row["verdict"])
     differs = " [red]≠[/]" if row.get("disagrees") else ""
@@ -76,7 +88,7 @@ class _Lines:
         for row in self.rows:
             line = Text.from_markup(f"{plain(str(row['id'])):<6} ")
             line.append_text(_padded(Text.from_markup(_coloured(row)), 10))
-            line.append_text(_padded(Text(measured_text(row, 2)), 19))
+            line.append_text(_padded(Text(measured_text(deciding(row), 2)), 19))
             line.append(" ".join(str(row["says"]).split()))
             line.truncate(options.max_width, overflow="ellipsis")
             line.no_wrap = True
