@@ -127,7 +127,7 @@ def _made(name: str, value: float, *, apart: bool = False, model: Any = None, pi
         at=lambda n: Interval(value, 0.9 * value, 1.1 * value),
         ratio_to=ratio_to,
         curve=_curve() if pilot == 120 else SimpleNamespace(pilot=pilot),
-        warnings=(),
+        cautions=(),
         level=0.9,
     )
     family = name.partition("-")[0]

@@ -24,7 +24,7 @@ def _made(name: str, low: float, value: float, high: float, wrong: tuple[float, 
         at=lambda n: Interval(value, low, high),
         ratio_to=lambda other, n: _ratio(Interval(value, low, high), other.at(n)),
         misclassification=lambda n: Interval(sum(wrong) / 2, *wrong) if wrong else None,
-        warnings=(),
+        cautions=(),
     )
     family, _, depth = name.partition("-")
     candidate = Candidate(name, None, family, f"words of {name}", {"depth": int(depth)} if depth else {})

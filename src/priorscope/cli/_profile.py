@@ -56,7 +56,7 @@ def _screen_table(result: Profile) -> Any:
         if result.task == "classification":
             row["wrong\n "] = f"{100 * candidate.forecast.misclassification(result.horizon).value:.1f} %"
         row[f"samples\nto {value(result.target_error)}"] = _needed(candidate)
-        row["verdict"] = candidate.verdict + ("*" if candidate.forecast.warnings else "")
+        row["verdict"] = candidate.verdict.value + ("*" if candidate.forecast.warnings else "")
         rows.append(row)
     made = rich_table(rows, title=f"Profile of {result.data}: {result.task}, pilot of {result.pilot}")
     made.box, made.show_edge, made.pad_edge, made.padding = box.SIMPLE_HEAD, False, False, (0, 1, 0, 0)

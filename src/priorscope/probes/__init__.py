@@ -1,7 +1,7 @@
 """Measurements: a system or a network in, a result with a table and a chart out."""
 
 from priorscope.probes.curves._learning_curve import LearningCurve, learning_curve
-from priorscope.probes.curves.forecast import Forecast, SamplesNeeded, forecast
+from priorscope.probes.curves.forecast import Caution, CautionKind, Forecast, SamplesNeeded, forecast
 from priorscope.probes.curves.pilot import k_fold, leave_one_out, ridge_grid
 from priorscope.probes.geometry import (
     AverageGeometry,
@@ -142,6 +142,8 @@ __all__ = [
     "LearningCurve",
     "SamplesNeeded",
     "effective_regularisation",
+    "Caution",
+    "CautionKind",
     "forecast",
     "mode_learnability",
     "k_fold",

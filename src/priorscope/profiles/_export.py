@@ -20,7 +20,7 @@ def _candidate(c: CandidateProfile, horizon: int) -> dict[str, Any]:
     return {
         "name": c.name,
         "family": c.candidate.family,
-        "verdict": c.verdict,
+        "verdict": c.verdict.value,
         "reasons": list(c.reasons),
         "over_the_pick": None
         if c.ratio is None

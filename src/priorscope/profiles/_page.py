@@ -7,6 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from priorscope.profiles._phrases import ratio, samples, share, span, value
+from priorscope.profiles._standing import Standing
 from priorscope.report._claims import claims_behind
 from priorscope.report._page import Figure, Section, page, table
 
@@ -32,7 +33,7 @@ def _verdicts(result: Profile) -> str:
         ahead = c.forecast.at(result.horizon)
         row: dict[str, Any] = {
             "model": c.name,
-            "verdict": c.verdict,
+            "verdict": c.verdict.value,
             f"error at n = {result.horizon:,}": f"{value(ahead.value)} ({span(ahead)})",
         }
         if tried:
@@ -288,7 +289,7 @@ def profile_page(result: Profile) -> str:
         f"Profile of {result.data}",
         subtitle=subtitle,
         verdict=result.verdict(),
-        sure=best.verdict == "best fit",
+        sure=best.verdict is Standing.BEST,
         warnings=result.warnings,
         sections=[_with_claims(s) for s in sections if s is not None],
         footer=f"priorscope, {result.seconds:.0f} s ({result.cpu_seconds:.0f} s of processor time). "

@@ -11,14 +11,14 @@ import numpy as np
 import torch
 
 from priorscope.models import Architecture
-from priorscope.probes import BlindSpots, blind_spots, spectrum
+from priorscope.probes import BlindSpots, CautionKind, blind_spots, spectrum
 from priorscope.probes.curves.forecast import forecast_gram
 from priorscope.probes.curves.pilot import Pilot, draw_pilot, gram_of, prepare
 from priorscope.profiles._baseline import Baseline, baseline_of
 from priorscope.profiles._candidates import Candidate, default_candidates, variations
 from priorscope.profiles._memory import PeakMemory, resident
 from priorscope.profiles._network import network_blind_spots, network_gram, network_regime, network_symmetries
-from priorscope.profiles._regime import kernel_regime, place_of
+from priorscope.profiles._regime import Distance, kernel_regime, place_of
 from priorscope.profiles._result import CandidateProfile, Profile
 from priorscope.profiles._run_off import run_off
 from priorscope.profiles._symmetry import data_symmetries, model_symmetries
@@ -138,22 +138,22 @@ def _placed(measured: list[CandidateProfile], small: Any, horizon: int) -> list[
 
 
 def _warnings(ranked: Sequence[CandidateProfile], pilot: int, baseline: Baseline) -> list[str]:
-    """What to be careful about: the pick's warnings in full, those of the others by their first words."""
+    """What to be careful about: the pick's cautions in full, those of the others by their kind."""
     notes = []
     if pilot < 100:
         notes.append(f"only {pilot} samples: order and errors are guesses; collect more before deciding")
     pick, *rest = ranked
     noise = all(c.forecast.curve.error[-1] > 0.9 * baseline.squared for c in ranked)
-    said = ("the pilot has only", *(["the kernel barely beats"] if noise else []))  # of all candidates alike
-    notes += [f"{pick.name}: {note}" for note in pick.forecast.warnings if not note.startswith(said)]
-    if pick.regime is not None and pick.regime.reading.startswith("far"):
+    said = {CautionKind.SMALL_PILOT, *([CautionKind.NOTHING_LEARNT] if noise else [])}  # of all candidates alike
+    notes += [f"{pick.name}: {caution}" for caution in pick.forecast.cautions if caution.kind not in said]
+    if pick.regime is not None and pick.regime.distance is Distance.FAR:
         notes.append(f"{pick.name}: {pick.regime.reading}")
-    alike: dict[str, list[str]] = {}
+    alike: dict[CautionKind, list[str]] = {}
     for c in rest:
-        for note in c.forecast.warnings:
-            if not note.startswith(said):
-                alike.setdefault(note.partition(" (")[0].partition(":")[0], []).append(c.name)
-    notes += [f"{', '.join(names)}: {words}" for words, names in alike.items()]
+        for caution in c.forecast.cautions:
+            if caution.kind not in said:
+                alike.setdefault(caution.kind, []).append(c.name)
+    notes += [f"{', '.join(names)}: {kind.value}" for kind, names in alike.items()]
     if noise:
         notes.append(
             "on the pilot no candidate clearly beats predicting the mean: to all of them the target looks like noise"

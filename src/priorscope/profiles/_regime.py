@@ -5,6 +5,7 @@ from __future__ import annotations
 import time as clock
 from copy import deepcopy
 from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,16 @@ from torch import Tensor, nn
 if TYPE_CHECKING:
     from priorscope.probes import Regime as PhaseRegime
 
-__all__ = ["Regime", "kernel_regime", "place_of", "short_run"]
+__all__ = ["Distance", "Regime", "kernel_regime", "place_of", "short_run"]
+
+
+class Distance(Enum):
+    """How far a network is from its kernel; the value says what that means for a forecast."""
+
+    DIVERGED = "the short training run diverged: nothing can be said of its regime"
+    CLOSE = "close to its kernel: the forecast should carry over"
+    SOME_WAY = "some way from its kernel: expect a trained network to do somewhat better or worse"
+    FAR = "far from its kernel: features are learned, the forecast is a reference only"
 
 
 @dataclass(frozen=True)
@@ -42,14 +52,17 @@ class Regime:
     @property
     def reading(self) -> str:
         """What the numbers mean for trusting a kernel forecast."""
+        return self.distance.value
+
+    @property
+    def distance(self) -> Distance:
+        """How far from its kernel the network was seen to be."""
         far = max(self.change, self.spread or 0.0)
         if not far < float("inf"):
-            return "the short training run diverged: nothing can be said of its regime"
+            return Distance.DIVERGED
         if far < 0.15:
-            return "close to its kernel: the forecast should carry over"
-        if far < 0.5:
-            return "some way from its kernel: expect a trained network to do somewhat better or worse"
-        return "far from its kernel: features are learned, the forecast is a reference only"
+            return Distance.CLOSE
+        return Distance.SOME_WAY if far < 0.5 else Distance.FAR
 
 
 def _ntk(network: nn.Module, x: Tensor) -> np.ndarray[Any, Any]:

@@ -15,6 +15,7 @@ from priorscope.probes import BlindSpots, Forecast, SamplesNeeded, Spectrum
 from priorscope.profiles._baseline import Baseline
 from priorscope.profiles._candidates import Candidate
 from priorscope.profiles._regime import Regime
+from priorscope.profiles._standing import Standing
 from priorscope.profiles._symmetry import DataSymmetry
 from priorscope.profiles._trial import Trial
 from priorscope.statistics import Interval
@@ -44,7 +45,7 @@ class CandidateProfile:
     seconds: float
     megabytes: float
     reasons: tuple[str, ...] = ()
-    verdict: str = ""
+    verdict: Standing = Standing.OPEN
     notes: tuple[str, ...] = ()
     ratio: Interval | None = None  # its error over the pick's at the horizon, on the same samples; None for the pick
     trial: Trial | None = None  # networks trained on the pilot, where forecasts alone did not decide
@@ -57,7 +58,7 @@ class CandidateProfile:
     @property
     def learns(self) -> bool:
         """Whether its forecast lies below the error of a predictor that does not look at its input."""
-        return "nothing" not in self.verdict
+        return self.verdict.learns
 
 
 def _finite(value: Any) -> Any:
@@ -134,7 +135,7 @@ class Profile:
             row["over the pick"] = 1.0 if c.ratio is None else c.ratio.value
             row["over low"], row["over high"] = (None, None) if c.ratio is None else (c.ratio.low, c.ratio.high)
             row["exponent"] = c.forecast.exponents["combined"]
-            row["verdict"] = c.verdict
+            row["verdict"] = c.verdict.value
             row["warnings"] = "; ".join(c.forecast.warnings)
             row["seconds"], row["megabytes"] = c.seconds, c.megabytes
             rows.append(row)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from priorscope.profiles._compare import merit, over
 from priorscope.profiles._phrases import ratio, samples, share, span, value
+from priorscope.profiles._standing import Standing
 
 if TYPE_CHECKING:
     from priorscope.profiles._baseline import Baseline
@@ -18,17 +19,15 @@ if TYPE_CHECKING:
 __all__ = ["rank", "words"]
 
 _NEAR = 1.1  # a ratio of errors up to this is a little worse only
-TIED = "not told apart"
-TRIED = "best in trial"  # of candidates whose forecasts are close, by networks trained on the pilot
 
 
-def _standing(c: CandidateProfile, times: Interval, horizon: int, baseline: Baseline) -> str:
+def _standing(c: CandidateProfile, times: Interval, horizon: int, baseline: Baseline) -> Standing:
     """The verdict on a candidate whose error is so many ``times`` the pick's."""
     if not baseline.beaten(c.forecast, horizon):
-        return "learns nothing"
+        return Standing.LEARNS_NOTHING
     if times.low <= 1:
-        return TIED
-    return "a little worse" if times.value <= _NEAR else "worse"
+        return Standing.TIED
+    return Standing.LITTLE_WORSE if times.value <= _NEAR else Standing.WORSE
 
 
 def _reasons(c: CandidateProfile, horizon: int, found: Any) -> list[str]:
@@ -59,14 +58,14 @@ def _kin(c: CandidateProfile) -> str:
     return c.candidate.family if c.candidate.family != "user" else f"user {c.name}"
 
 
-def _first_words(pick: CandidateProfile, others: dict[str, str], order: list[CandidateProfile]) -> str:
+def _first_standing(pick: CandidateProfile, others: dict[str, Standing], order: list[CandidateProfile]) -> Standing:
     """The verdict on a pick that learns, ``others`` the verdicts on the rest."""
     if not others:
-        return "only candidate"
+        return Standing.ONLY
     rivals = [c for c in order if _kin(c) != _kin(pick)] or [c for c in order if c is not pick]
-    if all(others[c.name] in ("worse", "learns nothing") for c in rivals):
-        return "best fit"
-    return "lowest forecast" if pick.trial is None else TRIED
+    if all(others[c.name].clearly_behind for c in rivals):
+        return Standing.BEST
+    return Standing.LOWEST if pick.trial is None else Standing.TRIED
 
 
 def rank(
@@ -81,10 +80,12 @@ def rank(
     ratios = {c.name: over(c, pick, horizon) for c in others}
     verdicts = {c.name: _standing(c, ratios[c.name], horizon, baseline) for c in others}
     if baseline.beaten(pick.forecast, horizon, surely=True):
-        verdicts[pick.name] = _first_words(pick, verdicts, order)
+        verdicts[pick.name] = _first_standing(pick, verdicts, order)
     else:
-        verdicts[pick.name] = "" if baseline.beaten(pick.forecast, horizon) else "learns nothing"
-        verdicts = {name: v if v == "learns nothing" else "may learn nothing" for name, v in verdicts.items()}
+        beaten = baseline.beaten(pick.forecast, horizon)
+        verdicts[pick.name] = Standing.OPEN if beaten else Standing.LEARNS_NOTHING
+        nothing = Standing.LEARNS_NOTHING
+        verdicts = {name: v if v is nothing else Standing.MAY_LEARN_NOTHING for name, v in verdicts.items()}
     placed = [replace(c, verdict=verdicts[c.name], ratio=ratios.get(c.name)) for c in order]
     return tuple(replace(c, reasons=tuple(_reasons(c, horizon, found))) for c in placed)
 
@@ -92,27 +93,27 @@ def rank(
 def _headline(result: Profile) -> list[str]:
     """Who is first and how sure that is, in one or two sentences."""
     best, rest = result.best, result.candidates[1:]
-    ties = [c.name for c in rest if c.verdict == TIED]
+    ties = [c.name for c in rest if c.verdict is Standing.TIED]
     mean = f"{value(result.baseline.squared, 3)}, that of predicting the mean"
     ahead = best.forecast.at(result.horizon)
-    if best.verdict == "learns nothing":
+    if best.verdict is Standing.LEARNS_NOTHING:
         return [
             f"No candidate is forecast to learn anything from {result.horizon:,} samples: the lowest error forecast, "
             f"{value(ahead.value, 3)} by {best.name}, is not below {mean}."
         ]
-    if best.verdict == "may learn nothing":
+    if best.verdict is Standing.MAY_LEARN_NOTHING:
         return [
             f"No candidate is sure to learn anything from {result.horizon:,} samples: the lowest error forecast, "
             f"{value(ahead.value, 3)} by {best.name}, may be as high as {value(ahead.high, 3)}, not below {mean}."
         ]
-    if best.verdict == "only candidate":
+    if best.verdict is Standing.ONLY:
         return [f"{best.name} is the only candidate: {best.reasons[0]}."]
-    if best.verdict == "best fit":
+    if best.verdict is Standing.BEST:
         lines = [f"{best.name} fits this data best: {best.reasons[0]}."]
         return [*lines, f"Not told apart from it: {', '.join(ties)}, of the same family."] if ties else lines
-    near = [f"{c.name} ({c.verdict})" for c in rest if c.verdict.startswith("a little")]
+    near = [f"{c.name} ({c.verdict})" for c in rest if c.verdict is Standing.LITTLE_WORSE]
     first = f"{best.name} has the lowest forecast"
-    if best.verdict == TRIED:
+    if best.verdict is Standing.TRIED:
         tried = ", ".join(c.name for c in rest if c.trial is not None)
         first = f"{best.name} does best when trained on the pilot, of candidates with close forecasts (also {tried})"
     if len(ties) == len(rest):

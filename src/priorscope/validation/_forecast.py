@@ -11,7 +11,7 @@ import torch
 
 from priorscope import data, models
 from priorscope.lab import Claim, Measured, Paper, at_least, at_most
-from priorscope.probes import forecast, k_fold
+from priorscope.probes import CautionKind, forecast, k_fold
 from priorscope.statistics import median_interval, seed_interval
 
 __all__ = ["PAPER"]
@@ -131,7 +131,7 @@ def run(point: dict[str, Any]) -> dict[str, Any]:
         split = data.Split(torch.arange(float(pilot))[:, None], torch.as_tensor(y[rows]))
         result = forecast(data.Dataset(split, split, task="regression"), gram[rows, rows], sizes, pilot=None, ridge=0.0)
         table = result.table()
-        out[f"disagree_{k}"] = any("disagree" in w for w in result.warnings)
+        out[f"disagree_{k}"] = any(c.kind is CautionKind.DISAGREE for c in result.cautions)
         for i, m in enumerate(MULTIPLES):
             loss, count = (np.delete(v, rows) for v in measured[m])
             truth = float(loss.sum() / count.sum())

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm
 
 from priorscope.probes.curves._learning_curve import LearningCurve, check_ridge, measure
+from priorscope.probes.curves.forecast._caution import Caution, CautionKind
 from priorscope.probes.curves.forecast._kernel_pca import pca_exponents
 from priorscope.probes.curves.forecast._power_law import local_power_law
 from priorscope.probes.curves.forecast._result import Forecast
@@ -47,27 +48,43 @@ def _classification(curve: LearningCurve, log_mse: Array, grid: Array, z: float)
     return np.exp(middle), np.exp(middle - width), np.minimum(np.exp(middle + width), 1.0)
 
 
-def _warnings(curve: LearningCurve, logs: dict[str, Array], at: Array, grid: Array) -> tuple[str, ...]:
-    notes = []
+def _cautions(curve: LearningCurve, logs: dict[str, Array], at: Array, grid: Array) -> tuple[Caution, ...]:
+    notes: list[Caution] = []
+
+    def tell(kind: CautionKind, words: str) -> None:
+        notes.append(Caution(kind, words))
+
     top = float(np.interp(np.log(at.max()), np.log(grid), np.arange(len(grid))))
     ends = {name: float(np.exp(np.interp(top, np.arange(len(grid)), v))) for name, v in logs.items()}
     if max(ends.values()) > _DISAGREE * min(ends.values()):
         worst = ", ".join(f"{name} {value:.3g}" for name, value in ends.items())
-        notes.append(f"the estimators disagree at n = {at.max():.0f} ({worst}): measure at a larger pilot")
+        tell(
+            CautionKind.DISAGREE, f"the estimators disagree at n = {at.max():.0f} ({worst}): measure at a larger pilot"
+        )
     if curve.pilot < 100:
-        notes.append(f"the pilot has only {curve.pilot} samples: the curve beyond it is a guess")
+        tell(CautionKind.SMALL_PILOT, f"the pilot has only {curve.pilot} samples: the curve beyond it is a guess")
     hump = float(curve.error[curve.sizes <= 0.75 * curve.sizes[-1]].min(initial=np.inf))
     if curve.error[-1] > hump:
-        notes.append(
+        tell(
+            CautionKind.NO_FALL,
             f"the error on the pilot does not fall with more samples ({hump:.3g} at fewer, {curve.error[-1]:.3g} at "
-            f"{curve.sizes[-1]}): where it will fall cannot be seen from here"
+            f"{curve.sizes[-1]}): where it will fall cannot be seen from here",
         )
     if curve.error[-1] > 0.9 * curve.null_error:
-        notes.append("the kernel barely beats predicting zero on the pilot: the target may be outside its reach")
+        tell(
+            CautionKind.NOTHING_LEARNT,
+            "the kernel barely beats predicting zero on the pilot: the target may be outside its reach",
+        )
     if at.max() > 8 * curve.pilot:
-        notes.append(f"n = {at.max():.0f} is more than 8 times the pilot, farther than these forecasts are meant for")
+        tell(
+            CautionKind.TOO_FAR,
+            f"n = {at.max():.0f} is more than 8 times the pilot, farther than these forecasts are meant for",
+        )
     if curve.jitter > 0:
-        notes.append(f"added jitter {curve.jitter:.1e} to a nearly singular kernel matrix (repeated samples?)")
+        tell(
+            CautionKind.JITTER,
+            f"added jitter {curve.jitter:.1e} to a nearly singular kernel matrix (repeated samples?)",
+        )
     return tuple(notes)
 
 
@@ -139,7 +156,7 @@ def forecast_gram(
         None if wrong is None else wrong[2],
         level,
         exponents,
-        _warnings(curve, logs, at, grid),
+        _cautions(curve, logs, at, grid),
         curve,
         clock.perf_counter() - started,
     )

@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from priorscope.probes.curves._learning_curve import LearningCurve
+from priorscope.probes.curves.forecast._caution import Caution
 from priorscope.statistics import Interval, log_interpolate
 
 __all__ = ["Forecast", "SamplesNeeded"]
@@ -53,7 +54,8 @@ class Forecast:
     """Predicted test error at ``n`` training samples, with interval; see :func:`forecast`.
 
     ``estimators`` holds the curves that were combined ("power law", "spectral theory", "kernel PCA") on ``grid``;
-    ``warnings`` says in words when they disagree or the pilot is too small, ``notes`` what was done to the data first.
+    ``cautions`` say when they disagree or the pilot is too small, ``warnings`` are their words, ``notes`` what was done to the
+    data first.
 
     Example:
         >>> import priorscope as ps, torch
@@ -75,10 +77,15 @@ class Forecast:
     wrong_high: Array | None
     level: float
     exponents: dict[str, float]
-    warnings: tuple[str, ...]
+    cautions: tuple[Caution, ...]
     curve: LearningCurve = field(repr=False)
     seconds: float = 0.0
     notes: tuple[str, ...] = ()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What to be careful about, in words."""
+        return tuple(caution.words for caution in self.cautions)
 
     @property
     def error(self) -> Array:
