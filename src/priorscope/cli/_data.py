@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
+
+if TYPE_CHECKING:
+    from typing import Literal
 
 app = typer.Typer(no_args_is_help=True, help="Fetch published data sets, list the cache, look at your own files.")
 
@@ -50,17 +53,30 @@ def list_sets(as_json: Annotated[bool, typer.Option("--json", help="print JSON")
 @app.command("show")
 def show(
     path: Annotated[Path, typer.Argument(help="a file or folder that priorscope.data.load reads")],
-    target: Annotated[str | None, typer.Option(help="target column of a table (name or position)")] = None,
+    target: Annotated[str | None, typer.Option(help="target column (name or position) or array")] = None,
+    classes: Annotated[str | None, typer.Option(help="label scheme: classes, parity, one-vs-rest:NAME, real")] = None,
+    layout: Annotated[str | None, typer.Option(help="channels_first, channels_last or grey")] = None,
+    decimal: Annotated[str | None, typer.Option(help="decimal sign of a table: '.' or ','")] = None,
+    header: Annotated[
+        bool | None, typer.Option("--header/--no-header", help="whether a table has a row of names")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
 ) -> None:
     """Read a file or folder as ``priorscope profile`` would, and say what is in it."""
     from priorscope import data
 
-    column: str | int | None = int(target) if target is not None and target.lstrip("-").isdigit() else target
     try:
-        found = data.load(path, target=column, size="common")
-    except (ValueError, OSError) as error:
-        typer.echo(f"error: {error}", err=True)
+        found = data.load(
+            path,
+            target=target,
+            classes=classes,
+            size="common",
+            layout=cast("data.Layout | None", layout),  # load refuses any other word
+            decimal=cast("Literal['.', ','] | None", decimal),
+            header=header,
+        )
+    except (ValueError, TypeError, OSError) as error:
+        typer.echo(f"error: {' '.join(str(error).split())}", err=True)
         raise typer.Exit(2) from error
     x = found.train.inputs
     facts = {
@@ -78,6 +94,9 @@ def show(
     if as_json:
         typer.echo(json.dumps(facts))
         return
+    notes = facts.pop("notes")
     for key, value in facts.items():
         if value is not None:
             typer.echo(f"{key:<12} {value}")
+    for note in found.notes if notes else ():
+        typer.echo(f"note         {' '.join(note.split())}")

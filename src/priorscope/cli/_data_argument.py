@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from priorscope.data import Dataset
 
 __all__ = ["named_data"]
 
@@ -17,7 +21,7 @@ def named_data(
     classes: str | None = None,
     seed: int = 0,
     test_fraction: float = 0.2,
-) -> Any:
+) -> Dataset:
     """``digits``, ``mnist``, ``fashion-mnist``, ``cifar10``, or whatever ``priorscope.data.load`` reads.
 
     Images of different sizes are brought to their median, with a note. ``test_fraction`` is held out of files without a
@@ -30,8 +34,13 @@ def named_data(
             raise ValueError(
                 f"--target names a column of a table; {text} has none. Use --classes parity, for instance."
             )
-        load = getattr(data, text.replace("-", "_"))
-        return load(classes=classes or "classes")
+        loaders: dict[str, Callable[..., Dataset]] = {
+            "digits": data.digits,
+            "mnist": data.mnist,
+            "fashion-mnist": data.fashion_mnist,
+            "cifar10": data.cifar10,
+        }
+        return loaders[text](classes=classes or "classes")
     path = Path(text).expanduser()
     if not path.exists():
         import difflib
@@ -39,8 +48,7 @@ def named_data(
         close = difflib.get_close_matches(text, _NAMES, n=1)
         hint = f" Did you mean {close[0]!r}?" if close else ""
         raise ValueError(
-            f"{text!r} is neither a known data set ({', '.join(_NAMES)}) nor a file or folder.{hint} Files may be .npz, "
-            ".npy, .csv, idx or a folder of images."
+            f"{text!r} is neither a known data set ({', '.join(_NAMES)}) nor a file or folder.{hint} Files may be "
+            f"{'; '.join(f.reads for f in data.known_formats())}."
         )
-    column: str | int | None = int(target) if target is not None and target.lstrip("-").isdigit() else target
-    return data.load(path, target=column, classes=classes, seed=seed, test_fraction=test_fraction, size="common")
+    return data.load(path, target=target, classes=classes, seed=seed, test_fraction=test_fraction, size="common")

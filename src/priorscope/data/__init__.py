@@ -1,11 +1,14 @@
 """D, the data of a learning system: data sets, readers, fetchers, synthetic inputs, group actions on inputs."""
 
 from priorscope.data import groups
+from priorscope.data._as_dataset import as_dataset
 from priorscope.data._dataset import Dataset, Split
 from priorscope.data._labels import encode_labels
 from priorscope.data.arrays._from_arrays import from_arrays
+from priorscope.data.arrays._from_bunch import from_bunch
 from priorscope.data.arrays._from_frame import from_frame
 from priorscope.data.arrays._from_torch import from_torch
+from priorscope.data.arrays._layout import Layout
 from priorscope.data.formats._cifar_binary import read_cifar_binary
 from priorscope.data.formats._format import Contents, Format, ReadOptions
 from priorscope.data.formats._idx import read_idx
@@ -34,8 +37,10 @@ __all__ = [
     "Dataset",
     "FetchError",
     "Format",
+    "Layout",
     "ReadOptions",
     "Split",
+    "as_dataset",
     "cache_folder",
     "cifar10",
     "cifar2",
@@ -48,6 +53,7 @@ __all__ = [
     "flip_spectrum",
     "friedman_table",
     "from_arrays",
+    "from_bunch",
     "from_frame",
     "from_function",
     "from_torch",

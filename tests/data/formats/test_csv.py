@@ -108,6 +108,18 @@ def test_names_that_are_numbers(tmp_path):
     assert read(tmp_path, "1,2,0.5\n1,2,0.7\n2,2,0.1\n").notes[0] == "no row of names: columns are numbered"
 
 
+def test_a_first_row_of_words_and_numbers_is_asked_for(tmp_path):
+    text = "a,0.5,u\n1,1.5,v\n2,2.5,u\n3,4.5,v\n"
+    with pytest.raises(
+        ValueError, match=r"holds words \('a'\) and numbers \('0.5'\).*Pass header=True or header=False"
+    ):
+        read(tmp_path, text)
+    assert len(read(tmp_path, text, header=True).train) == 3
+    years = read(tmp_path, "name,2019,2020\n7,1.5,2.5\n8,1.25,3.5\n9,5,1.5\n")
+    assert years.notes[0] == "the first row, name, 2019, 2020, counts the columns: it is read as their names"
+    assert len(years.train) == 3
+
+
 def column(tmp_path, cells, **options):
     """One column of cells as read, in order, and the notes; the target is the number of the row plus a half."""
     lines = [f'"{c}",{i}.5' for i, c in enumerate(cells)]

@@ -17,6 +17,7 @@ from priorscope.data.formats._bytes import first_bytes, read_exactly
 from priorscope.data.formats._format import Contents, Format, ReadOptions
 from priorscope.data.tables._frame import frame_columns
 from priorscope.data.tables._table import make_table
+from priorscope.data.tables._whole import whole_number
 
 __all__: list[str] = []
 
@@ -91,6 +92,8 @@ def _read(path: Path, options: ReadOptions) -> Contents:
     target = options.target
     if array.dtype.names:
         return _fields(array, target, path.name)
+    if isinstance(target, str) and whole_number(target):
+        target = int(target)
     if isinstance(target, str):
         beside = path.parent / target
         if not beside.is_file():

@@ -38,7 +38,7 @@ def _damage_named(path: Path) -> Iterator[None]:
     except (FileNotFoundError, PermissionError):
         raise
     except _DAMAGE as error:
-        text = " ".join(str(error).split()) or type(error).__name__
+        text = " ".join(str(error).split())[:120] or type(error).__name__
         raise ValueError(f"{path.name} is not a whole .npz archive ({text}); fetch or save it again.") from error
 
 

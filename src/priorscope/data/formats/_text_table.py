@@ -69,7 +69,7 @@ def read_text_table(text: str, file: str, header: bool | None, decimal: Decimal 
     notes += more
     if separator != ",":
         notes += (f"columns are separated by {_NAMES[separator]}",)
-    named, why = _has_names(rows) if header is None else (header, "")
+    named, why = _has_names(rows, file) if header is None else (header, "")
     if index is not None and not named:
         raise ValueError(f"the first row of {file} has one field less than the others, and they have no names. Add it.")
     notes += (why,) if why else ()
@@ -168,11 +168,11 @@ def _even(rows: list[list[str]], separator: str, file: str) -> tuple[list[list[s
     return rows, None, ()
 
 
-def _has_names(rows: Sequence[Sequence[str]]) -> tuple[bool, str]:
+def _has_names(rows: Sequence[Sequence[str]], file: str) -> tuple[bool, str]:
     """Whether the first row holds names, and a note where it might have been otherwise.
 
-    It does when a cell of it is a word where the rows below have numbers; it does not when its cells are numbers where
-    they are, but for cells that count the columns or are years, which are names.
+    It does when its cells are words where the rows below have numbers; it does not when its cells are numbers there, but
+    for cells that count the columns or are years, which are names. With both, or a word that occurs again below, the answer is not known, and is asked for.
     """
     first, body = [c.strip() for c in rows[0]], rows[1:]
     if not body:
@@ -184,23 +184,37 @@ def _has_names(rows: Sequence[Sequence[str]]) -> tuple[bool, str]:
             (False, "the first row is like the others: no row of names, columns are numbered") if seen else (True, "")
         )
     cells = [first[i] for i in numeric]
-    if any(not is_numeral(c) and c.lower() not in NUMBER_GAPS for c in cells):
+    numbers = [c for c in cells if is_numeral(c)]
+    words = [c for c in cells if not is_numeral(c) and c.lower() not in NUMBER_GAPS]
+    again = [c for i, c in enumerate(first) if i not in numeric and any(r[i].strip() == c for r in body)]
+    if words and not numbers and not again:
         return True, ""
-    if len(cells) > 1 and all(c.isdecimal() for c in cells):
-        counted = [int(c) for c in cells]
-        steps = {b - a for a, b in pairwise(counted)}
-        years = all(1900 <= c <= 2100 for c in counted) and any(
-            not 1900 <= float(v) <= 2100 for r in body for v in [r[numeric[0]]] if v.strip().isdecimal()
+    years = _are_years(numbers, [r[i] for r in body for i in numeric])
+    if words and not years:
+        raise ValueError(
+            f"the first row of {file} may be names ({words[0][:40]!r} where the other rows hold numbers) or data "
+            f"({(numbers or again)[0][:40]!r}). Pass header=True or header=False."
         )
-        place = counted in (
-            numeric,
-            [i + 1 for i in numeric],
-            list(range(len(counted))),
-            list(range(1, len(counted) + 1)),
-        )
-        if steps == {1} and (place or years):
-            return True, f"the first row, {', '.join(first[:4])}, counts the columns: it is read as their names"
+    if years or _count_columns(numbers, numeric):
+        return True, f"the first row, {', '.join(first[:4])}, counts the columns: it is read as their names"
     return False, "no row of names: columns are numbered"
+
+
+def _are_years(cells: Sequence[str], body: Sequence[str]) -> bool:
+    """Two or more years in a row, above numbers that are not all years."""
+    if len(cells) < 2 or not all(c.isdecimal() and 1900 <= int(c) <= 2100 for c in cells):
+        return False
+    in_turn = all(int(b) - int(a) == 1 for a, b in pairwise(cells))
+    return in_turn and not all(c.strip().isdecimal() and 1900 <= int(c) <= 2100 for c in body)
+
+
+def _count_columns(cells: Sequence[str], places: Sequence[int]) -> bool:
+    """Two or more cells that say 0, 1, 2 … or 1, 2, 3 …, or the places of their columns."""
+    if len(cells) < 2 or len(cells) != len(places) or not all(c.isdecimal() for c in cells):
+        return False
+    counted = [int(c) for c in cells]
+    wanted = (list(places), [i + 1 for i in places], list(range(len(cells))), list(range(1, len(cells) + 1)))
+    return counted in wanted
 
 
 def _mostly_numbers(cells: Sequence[str]) -> bool:

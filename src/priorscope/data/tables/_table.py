@@ -53,9 +53,11 @@ def unique_names(names: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
 
 
 def find_target(names: Sequence[str], target: str | int | None, file: str) -> int:
-    """The position of the target column: by name, by position, the last by default."""
+    """The position of the target column: by name, else by position (also one in digits), the last by default."""
     if target is None:
         return len(names) - 1
+    if isinstance(target, str) and target.strip() not in names and whole_number(target):
+        target = int(target)
     if isinstance(target, int):
         if -len(names) <= target < len(names):
             return target % len(names)
