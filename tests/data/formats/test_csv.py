@@ -111,9 +111,11 @@ def test_names_that_are_numbers(tmp_path):
 def test_a_first_row_of_words_and_numbers_is_asked_for(tmp_path):
     text = "a,0.5,u\n1,1.5,v\n2,2.5,u\n3,4.5,v\n"
     with pytest.raises(
-        ValueError, match=r"holds words \('a'\) and numbers \('0.5'\).*Pass header=True or header=False"
+        ValueError, match=r"names \('a' where .*\) or data \('0.5'\)\. Pass header=True or header=False"
     ):
         read(tmp_path, text)
+    with pytest.raises(ValueError, match=r"names \('x' where .*\) or data \('u'\)\. Pass header"):
+        read(tmp_path, "x,u\n1.5,v\n2.5,u\n3.5,v\n")  # 'u' is a class below
     assert len(read(tmp_path, text, header=True).train) == 3
     years = read(tmp_path, "name,2019,2020\n7,1.5,2.5\n8,1.25,3.5\n9,5,1.5\n")
     assert years.notes[0] == "the first row, name, 2019, 2020, counts the columns: it is read as their names"

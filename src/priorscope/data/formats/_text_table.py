@@ -172,7 +172,8 @@ def _has_names(rows: Sequence[Sequence[str]], file: str) -> tuple[bool, str]:
     """Whether the first row holds names, and a note where it might have been otherwise.
 
     It does when its cells are words where the rows below have numbers; it does not when its cells are numbers there, but
-    for cells that count the columns or are years, which are names. With both, or a word that occurs again below, the answer is not known, and is asked for.
+    for cells that count the columns or are years, which are names. With both, or a word that occurs again below, the
+    answer is not known, and is asked for.
     """
     first, body = [c.strip() for c in rows[0]], rows[1:]
     if not body:
@@ -186,7 +187,7 @@ def _has_names(rows: Sequence[Sequence[str]], file: str) -> tuple[bool, str]:
     cells = [first[i] for i in numeric]
     numbers = [c for c in cells if is_numeral(c)]
     words = [c for c in cells if not is_numeral(c) and c.lower() not in NUMBER_GAPS]
-    again = [c for i, c in enumerate(first) if i not in numeric and any(r[i].strip() == c for r in body)]
+    again = [c for i, c in enumerate(first) if c and i not in numeric and any(r[i].strip() == c for r in body)]
     if words and not numbers and not again:
         return True, ""
     years = _are_years(numbers, [r[i] for r in body for i in numeric])
