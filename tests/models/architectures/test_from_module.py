@@ -67,11 +67,11 @@ def test_sequential_with_torch_variances() -> None:
 def test_measured_variances_are_those_of_the_weights() -> None:
     net = nn.Sequential(nn.Linear(50, 400), nn.Tanh(), nn.Linear(400, 1, bias=False))
     nn.init.normal_(net[0].weight, std=(1.8 / 50) ** 0.5, generator=torch.Generator().manual_seed(0))
-    nn.init.constant_(net[0].bias, 0.5)
+    nn.init.normal_(net[0].bias, std=0.5, generator=torch.Generator().manual_seed(1))
     first = from_module(net).layers[0]
     assert isinstance(first, Dense)
     assert first.weight_variance == pytest.approx(1.8, rel=4 * (2 / 20000) ** 0.5)  # four standard errors
-    assert first.bias_variance == pytest.approx(0.25)
+    assert first.bias_variance == pytest.approx(float(net[0].bias.detach().square().mean()))
 
 
 def test_kernel_is_that_of_the_ensemble_of_such_networks() -> None:

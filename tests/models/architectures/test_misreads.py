@@ -7,6 +7,7 @@ four standard errors, where a kernel 1.3 times as large must be seen.
 from __future__ import annotations
 
 import copy
+import random
 import types
 from collections.abc import Callable
 
@@ -83,6 +84,31 @@ def _tie_memory(net: nn.Sequential) -> None:
     net.insert(2, nn.Linear(8, 8))
     net.insert(3, nn.Linear(8, 8))
     net[3].weight = nn.Parameter(net[2].weight.data)
+
+
+def _transpose(net: nn.Sequential) -> None:
+    net.insert(2, nn.Linear(8, 4))
+    net.insert(3, nn.Linear(4, 8))
+    net[2].weight = nn.Parameter(net[0].weight.detach().mT.clone())
+
+
+def _oppose(net: nn.Sequential) -> None:
+    net.insert(2, nn.Linear(8, 8))
+    net.insert(3, nn.Linear(8, 8))
+    net[3].weight = nn.Parameter(-3 * net[2].weight.detach())
+
+
+def _tie_rows(net: nn.Sequential) -> None:
+    rows = torch.randn(9, 8)
+    net[2].weight = nn.Parameter(rows[4:5])
+    net.insert(2, nn.Linear(8, 8))
+    net[2].weight = nn.Parameter(rows[1:9])
+
+
+def _eye(n: int) -> nn.Linear:
+    layer = nn.Linear(n, n)
+    nn.init.eye_(layer.weight)
+    return layer
 
 
 def _copy_block(net: nn.Sequential) -> None:
@@ -165,6 +191,37 @@ REFUSED: dict[str, tuple[Callable[[], nn.Module], str]] = {
     "shared weights": (lambda: changed(_tie), "weights shared by 2.weight and 3.weight"),
     "shared memory": (lambda: changed(_tie_memory), "share in memory"),
     "copied weights": (lambda: changed(_copy_block), "which hold the same numbers"),
+    "transposed weights": (lambda: changed(_transpose), "hold the same numbers"),
+    "opposite weights": (lambda: changed(_oppose), "hold the same numbers"),
+    "memory of another's rows": (lambda: changed(_tie_rows), "share in memory"),
+    "constant weights": (
+        lambda: changed(lambda n: nn.init.constant_(n[0].weight, 0.3)),
+        "0.weight, whose 32 numbers are all 0.3",
+    ),
+    "constant biases": (
+        lambda: changed(lambda n: nn.init.constant_(n[0].bias, 0.1)),
+        "0.bias, whose 8 numbers are all 0.1",
+    ),
+    "zero weights": (lambda: changed(lambda n: nn.init.zeros_(n[2].weight)), "2.weight, whose weights are all zero"),
+    "identity weights": (
+        lambda: nn.Sequential(nn.Linear(4, 16), nn.ReLU(), _eye(16), nn.ReLU(), nn.Linear(16, 1)),
+        "most of whose weights are zero",
+    ),
+    "chance": (
+        lambda: Fn(lambda s, x: s.c(F.relu(s.a(x) * (2.0 if random.random() < 0.5 else 2.0)))),
+        "draws random numbers",
+    ),
+    "everything dropped": (lambda: nn.Sequential(nn.Linear(4, 8), nn.Dropout(1.0), nn.Linear(8, 1)), "this Dropout"),
+    "groups of two channels": (
+        lambda: nn.Sequential(nn.Conv1d(2, 8, 3), nn.GroupNorm(4, 8), nn.ReLU(), nn.Flatten(), nn.Linear(48, 1)),
+        "2 channels per group",
+    ),
+    "axes in a tuple": (lambda: Fn(lambda s, x: s.c(s.a(x).squeeze((0, 1)))), "squeeze"),
+    "powers of a constant": (lambda: Fn(lambda s, x: s.c(2 ** s.a(x))), "a power with the exponent"),
+    "divided by a guessed size": (
+        lambda: Fn(lambda s, x: s.b((h := F.relu(s.a(x))).sum((2, 3)) / h.size(2)), image=True),
+        "uses the size of a tensor; give input_shape",
+    ),
     "frozen weights": (lambda: changed(lambda n: n[0].requires_grad_(False)), "some are frozen"),
     "module used twice": (lambda: Fn(lambda s, x: s.c(F.relu(s.b(F.relu(s.b(s.a(x))))))), "used twice"),
     "branches of one module": (lambda: Fn(_fork), "used twice"),
@@ -216,7 +273,7 @@ REFUSED: dict[str, tuple[Callable[[], nn.Module], str]] = {
     "batch size in the code": (lambda: Fn(lambda s, x: s.c(s.a(x).view(2, -1))), "no input shape|does not run"),
     "divided by the batch size": (
         lambda: Fn(lambda s, x: s.c(F.relu(s.a(x)) / x.size(0))),
-        "differ from the module's own",
+        "differ from the module's own|uses the size",
     ),
     "clamp to one": (lambda: Fn(lambda s, x: s.c(s.a(x).clamp(0, 1))), "clamp with min=0, max=1"),
     "softmax": (lambda: Fn(lambda s, x: s.c(s.a(x).softmax(1))), "the operation softmax"),
@@ -349,3 +406,38 @@ def test_read_for_what_it_is(name: str) -> None:
     noise = products.std(0) / len(f) ** 0.5
     assert ((products.mean(0) - nngp).abs() < 4 * noise).all()
     assert ((products.mean(0) - 1.3 * nngp).abs() > 4 * noise).any()
+
+
+def test_weights_unlike_independent_draws_are_told() -> None:
+    """A mean, or inputs that are hardly seen: the kernel cannot know it, and says so; torch's own weights are quiet."""
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Linear(20, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 1))
+    from_module(net)  # a warning would be an error here
+    with torch.no_grad():
+        net[0].weight[:, :5] *= 0.1
+        net[2].weight += 0.05
+    with pytest.warns(
+        UserWarning, match=r"0.weight has mean squares from 0.0\d+ to .*2.weight has a mean \d+ standard errors"
+    ):
+        from_module(net)
+    from_module(net, variances="torch")
+
+
+def test_weights_of_every_usual_law_are_quiet() -> None:
+    for seed, init in enumerate(
+        (
+            nn.init.kaiming_normal_,
+            nn.init.kaiming_uniform_,
+            nn.init.xavier_normal_,
+            nn.init.orthogonal_,
+            nn.init.trunc_normal_,
+        )
+    ):
+        torch.manual_seed(seed)
+        net = nn.Sequential(
+            nn.Conv2d(3, 64, 3), nn.ReLU(), nn.Flatten(), nn.Linear(2304, 100), nn.ReLU(), nn.Linear(100, 1)
+        )
+        for part in net:
+            if isinstance(part, nn.Linear | nn.Conv2d):
+                init(part.weight)
+        from_module(net, (3, 8, 8))

@@ -13,9 +13,10 @@ from priorscope.models.architectures._sampled import SampledModel
 from priorscope.models.architectures.reading._check import check_conversion
 from priorscope.models.architectures.reading._fold import folded
 from priorscope.models.architectures.reading._graph import WithoutDropout, read_graph, refuse_unknown, traced
-from priorscope.models.architectures.reading._guard import guard
-from priorscope.models.architectures.reading._input_shape import NoShape, fitting_shape
-from priorscope.models.architectures.reading._refusal import NoLaw, Refusal, refused
+from priorscope.models.architectures.reading._guard import guard, guard_object
+from priorscope.models.architectures.reading._input_shape import fitting_shape
+from priorscope.models.architectures.reading._law import check_laws, refuse_related
+from priorscope.models.architectures.reading._refusal import NoLaw, NoShape, Refusal, refused
 from priorscope.models.architectures.reading._signal import layers_of
 from priorscope.models.layers._layer import Shape
 from priorscope.models.networks._antisymmetric import Antisymmetric
@@ -96,20 +97,24 @@ def from_module(
 def _read(module: nn.Module, input_shape: Shape | None, variances: str) -> Architecture:
     """The architecture in closed form, or a refusal."""
     if type(module) is Antisymmetric:
+        guard_object("Antisymmetric", module)
         module = module.plus
     name = type(module).__name__.lower()
     guard(module)
     double = _copied(module)
+    refuse_related(double)
     root, graph = traced(double)
     refuse_unknown(root, graph)
     shape = fitting_shape(double) if input_shape is None else tuple(int(s) for s in input_shape)
     generator = torch.Generator().manual_seed(0)
     batches = [torch.randn(n, *shape, generator=generator, dtype=torch.float64) for n in BATCHES]
     _check_runs(double, batches[0])
-    signal = read_graph(root, graph, batches[0], variances)
+    signal = read_graph(root, graph, batches[0], variances, shape_given=input_shape is not None)
     if not signal.parts:
         raise refused("a module without layers")
     check_conversion(double, signal, batches)
+    if variances == "measured":
+        check_laws(signal.parts)
     arch = Architecture(name, folded(layers_of(signal.parts)))
     if input_shape is not None:
         arch.check_input_shape(shape)

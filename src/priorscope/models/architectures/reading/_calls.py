@@ -50,7 +50,10 @@ def bound(what: str, reader: Reader, args: Sequence[Any], kwargs: dict[str, Any]
     except TypeError as error:
         given = [*(repr(a) for a in args[1:]), *(f"{k}={v!r}" for k, v in kwargs.items())]
         raise refused(f"{what} with the arguments ({', '.join(given)}): {error}") from error
-    return reader(*args, **kwargs)
+    try:
+        return reader(*args, **kwargs)
+    except (TypeError, ValueError) as error:
+        raise refused(f"{what} with these arguments: {error}") from error
 
 
 def number(value: Any, what: str) -> float:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterable
 from dataclasses import replace
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -40,10 +42,13 @@ def check_conversion(module: nn.Module, signal: Signal, batches: Iterable[Tensor
     for batch in batches:
         before = [w.detach().clone() for w in weights]
         theirs_in, ours_in = (batch.clone().requires_grad_(True) for _ in range(2))
+        chance = _random_state()
         with torch.enable_grad(), WithoutDropout():
             theirs = _tensor(module(theirs_in * 1.0))
             again = _tensor(module(batch.clone()))
             ours = network(ours_in * 1.0)
+        if _random_state() != chance:
+            raise refused("a module that draws random numbers in its forward (other than dropout)")
         if theirs.shape[0] != len(batch) or theirs.numel() != ours.numel():
             raise refused(f"a module that gives {tuple(theirs.shape)} where the layers read give {tuple(ours.shape)}")
         if not torch.equal(theirs, again) or any(not torch.equal(w, b) for w, b in zip(weights, before)):
@@ -62,6 +67,13 @@ def check_conversion(module: nn.Module, signal: Signal, batches: Iterable[Tensor
         for name, a, b in zip(names, of_module, of_layers):
             zero = torch.zeros_like(a if a is not None else b) if a is not None or b is not None else torch.zeros(1)
             _compare(f"gradients with respect to {name}", zero if a is None else a, zero if b is None else b)
+
+
+def _random_state() -> tuple[object, ...]:
+    """Where the generators stand that a module might draw from."""
+    state = np.random.get_state(legacy=False)  # noqa: NPY002  the global generator is the one a module would use
+    assert isinstance(state, dict)
+    return random.getstate(), state["state"]["pos"], bytes(state["state"]["key"]), bytes(torch.get_rng_state())
 
 
 def _tensor(value: object) -> Tensor:

@@ -15,7 +15,7 @@ from torch.overrides import TorchFunctionMode
 
 from priorscope.models.architectures.reading._calls import CALLS, bound, number
 from priorscope.models.architectures.reading._modules import OURS, is_known, read_module
-from priorscope.models.architectures.reading._refusal import refused
+from priorscope.models.architectures.reading._refusal import NoShape, refused
 from priorscope.models.architectures.reading._signal import Signal, concatenated, multiplied, shifted, summed
 from priorscope.models.layers._scale import Scale
 
@@ -27,6 +27,7 @@ MULTIPLY = (operator.mul, operator.imul, torch.mul, torch.multiply, "mul", "mul_
 DIVIDE = (operator.truediv, operator.itruediv, torch.div, torch.divide, torch.true_divide, "div", "div_", "divide")
 CONCATENATE = (torch.cat, torch.concat, torch.concatenate)
 OPERATORS: tuple[tuple[Any, ...], ...] = (CONCATENATE, ADD, SUBTRACT, MULTIPLY, DIVIDE)
+SHAPING = ("view", "reshape", "flatten")  # these take sizes as sizes
 SHAPES = ("size", "dim", "ndimension", "numel", "__len__")
 CONSTANTS: tuple[Any, ...] = (
     *(operator.getitem, operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.pow),
@@ -92,13 +93,14 @@ def refuse_unknown(root: nn.Module, graph: fx.Graph) -> None:
             raise refused(f"the operation {_label(node)}")
 
 
-def read_graph(root: nn.Module, graph: fx.Graph, x: Tensor, variances: str) -> Signal:
-    """The signal at the output, for a batch ``x`` by which shapes are known."""
+def read_graph(root: nn.Module, graph: fx.Graph, x: Tensor, variances: str, *, shape_given: bool = True) -> Signal:
+    """The signal at the output, for a batch ``x`` by which shapes are known; without ``shape_given`` ``x`` is a guess."""
     run = _Values(fx.GraphModule(root, graph))
     with torch.no_grad(), WithoutDropout():
         run.run(x.clone())
     signals: dict[fx.Node, Signal] = {}
     used_modules: set[int] = set()
+    sized: set[fx.Node] = set()  # sizes of tensors, and numbers made of them
     used = _used(graph)
     for node in graph.nodes:
         if node not in used:
@@ -138,7 +140,13 @@ def read_graph(root: nn.Module, graph: fx.Graph, x: Tensor, variances: str) -> S
         else:
             found = _call(node, signals, run.kept)
             if found is not None:
+                if not shape_given and _label(node) not in SHAPING and any(n in sized for n in node.all_input_nodes):
+                    raise NoShape(
+                        f"{_label(node)} uses the size of a tensor; give input_shape=(channels, *pixels) of one input."
+                    )
                 signals[node] = found
+            elif any(n in signals or n in sized for n in node.all_input_nodes):
+                sized.add(node)
         if node in signals:
             signals[node] = _as_seen(node, signals[node], run.kept[node])
     raise refused("a graph without output")

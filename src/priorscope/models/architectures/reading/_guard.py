@@ -12,7 +12,7 @@ from torch.nn.utils import parametrize
 
 from priorscope.models.architectures.reading._refusal import NoLaw, refused
 
-__all__ = ["guard"]
+__all__ = ["guard", "guard_object"]
 
 HOOKS = {
     "_forward_hooks": "a forward hook",
@@ -34,11 +34,12 @@ def guard(module: nn.Module) -> None:
         if getattr(torch_module, name):
             raise refused("modules while a hook on all modules is registered")
     for name, part in module.named_modules():
-        _guard_one(name or type(module).__name__, part)
+        guard_object(name or type(module).__name__, part)
     _guard_weights(module)
 
 
-def _guard_one(name: str, part: nn.Module) -> None:
+def guard_object(name: str, part: nn.Module) -> None:
+    """Refuse a module, its parts left out, that does other things when called than its class says."""
     what = f"{name} ({type(part).__name__})"
     attributes: dict[str, Any] = part.__dict__
     for attribute, hook in HOOKS.items():
@@ -56,10 +57,9 @@ def _guard_one(name: str, part: nn.Module) -> None:
 
 
 def _guard_weights(module: nn.Module) -> None:
-    """Every weight is there, a number of its own, and trained if the others are."""
+    """Every weight is there, in a place of its own, and trained if the others are."""
     owners: dict[int, str] = {}
-    places: dict[int, str] = {}
-    known: list[tuple[str, torch.Tensor]] = []
+    places: list[tuple[int, int, int, str]] = []  # storage, first byte, last byte, name
     trained: dict[bool, str] = {}
     for prefix, part in module.named_modules():
         for local, value in part._parameters.items():
@@ -75,24 +75,20 @@ def _guard_weights(module: nn.Module) -> None:
             if id(value) in owners:
                 raise refused(f"weights shared by {owners[id(value)]} and {name}")
             owners[id(value)] = name
-            if value.numel() and value.data_ptr() in places and value.device.type != "meta":
-                raise refused(f"weights that {places[value.data_ptr()]} and {name} share in memory")
-            places[value.data_ptr()] = name
+            storage, start, stop = _place(value)
+            for other_storage, first, last, other in places:
+                if storage == other_storage and start < last and first < stop:
+                    raise refused(f"weights that {other} and {name} share in memory")
+            places.append((storage, start, stop, name))
             if value._backward_hooks:
                 raise refused(f"{name} with a hook on its gradient")
             trained.setdefault(value.requires_grad, name)
-            if value.ndim > 1:
-                for other, numbers in known:
-                    if (
-                        numbers.shape == value.shape
-                        and value.numel() > 1
-                        and torch.equal(numbers, value)
-                        and value.any()
-                    ):
-                        raise NoLaw(
-                            f"from_module has no kernel for {other} and {name}, which hold the same numbers: they were not drawn "
-                            "independently, and by which law is not known. Draw one of them again."
-                        )
-                known.append((name, value))
     if len(trained) == 2:
         raise refused(f"weights of which some are frozen ({trained[False]}) and some are not ({trained[True]})")
+
+
+def _place(value: torch.Tensor) -> tuple[int, int, int]:
+    """Storage, first and last entry in it."""
+    reach = sum((size - 1) * stride for size, stride in zip(value.shape, value.stride())) + 1
+    start = int(value.storage_offset())
+    return value.untyped_storage().data_ptr(), start, start + (reach if value.numel() else 0)

@@ -6,6 +6,7 @@ import torch
 from torch import nn
 
 from priorscope.models.architectures.reading._graph import WithoutDropout
+from priorscope.models.architectures.reading._refusal import NoShape
 from priorscope.models.layers._attention import AttentionModule
 from priorscope.models.layers._conv import ConvModule
 from priorscope.models.layers._dense import DenseModule
@@ -13,7 +14,7 @@ from priorscope.models.layers._general_conv import GeneralConvModule
 from priorscope.models.layers._layer import Shape
 from priorscope.models.layers._locally_connected import LocallyConnectedModule
 
-__all__ = ["NoShape", "fitting_shape"]
+__all__ = ["fitting_shape"]
 
 SIZES = (
     *range(8, 33),
@@ -30,10 +31,6 @@ SIZES = (
     224,
     256,
 )  # pixels along each axis, tried in order
-
-
-class NoShape(ValueError):
-    """No input shape was given and none is found."""
 
 
 def fitting_shape(module: nn.Module) -> Shape:

@@ -72,7 +72,10 @@ def read_module(module: nn.Module, name: str, input: Signal, variances: str) -> 
         return _convolution(module, name, input, variances)
     if kind not in READERS:
         raise refused(f"the module {kind.__name__} ({name})")
-    return READERS[kind](module, input)
+    try:
+        return READERS[kind](module, input)
+    except (TypeError, ValueError) as error:
+        raise refused(f"this {kind.__name__} ({name}): {error}") from error
 
 
 def _ours(module: Any, name: str, input: Signal) -> Signal:
@@ -174,7 +177,13 @@ def _layer_norm(module: nn.LayerNorm, input: Signal) -> Signal:
     return scaled("LayerNorm", input.then(GroupNorm(1, module.eps)), module.weight, module.bias)
 
 
+FEWEST = 8  # channels of a group from which its mean and variance are taken for those of infinitely many
+
+
 def _group_norm(module: nn.GroupNorm, input: Signal) -> Signal:
+    each = module.num_channels // module.num_groups
+    if each < FEWEST:
+        raise refused(f"GroupNorm with {each} channels per group (the limit needs many; {FEWEST} at least)")
     return scaled("GroupNorm", input.then(GroupNorm(module.num_groups, module.eps)), module.weight, module.bias)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["NoLaw", "Refusal", "refused"]
+__all__ = ["NoLaw", "NoShape", "Refusal", "refused"]
 
 
 class Refusal(NotImplementedError):
@@ -11,6 +11,10 @@ class Refusal(NotImplementedError):
 
 class NoLaw(Refusal):
     """A module whose weights tell no law by which it could be drawn again."""
+
+
+class NoShape(ValueError):
+    """An input shape is needed, was not given and is not found."""
 
 
 def refused(what: str) -> Refusal:
