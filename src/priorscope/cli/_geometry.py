@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -60,10 +60,12 @@ def geometry(
         "seconds": round(result.seconds, 3),
     }
     if chart is not None:
-        picture: Any = (result.chart() | result.picture()).resolve_scale(color="independent")
+        import altair as alt
+
+        rows = [alt.hconcat(result.chart(), result.picture()).resolve_scale(color="independent")]
         if len(result.input_shape) == 3:
-            picture = (picture & result.modes_picture()).resolve_scale(color="independent")
-        save_chart(picture, chart)
+            rows.append(result.modes_picture())
+        save_chart(rows[0] if len(rows) == 1 else alt.vconcat(*rows).resolve_scale(color="independent"), chart)
     if as_json:
         typer.echo(json.dumps(facts))
         return

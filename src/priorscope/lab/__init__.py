@@ -17,6 +17,7 @@ from priorscope.lab._expect import (
 from priorscope.lab._judging import complete_scale, judge_evidence, judge_paper
 from priorscope.lab._ledger import ledger_path, read_ledger, record_ledger, runs_folder, standing
 from priorscope.lab._paper import SCALES, Paper
+from priorscope.lab._point import Metrics, Point
 from priorscope.lab._record import Record, natural_order
 from priorscope.lab._salvage import Salvaged, salvage
 from priorscope.lab._store import Store, StoreError, default_store_path
@@ -25,6 +26,8 @@ from priorscope.lab._verdict import VERDICTS, CheckVerdict, Verdict, judge_claim
 
 __all__ = [
     "Paper",
+    "Point",
+    "Metrics",
     "Claim",
     "Check",
     "Measured",

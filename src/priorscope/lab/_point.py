@@ -6,13 +6,16 @@ import hashlib
 import io
 import json
 import math
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-__all__ = ["Point", "canonical_json", "decode_result", "encode_result", "point_key"]
+__all__ = ["Metrics", "Point", "canonical_json", "decode_result", "encode_result", "point_key"]
 
-Point = dict[str, Any]
+Point: TypeAlias = dict[str, Any]
+"""Parameters of one run and its seed: JSON values by name."""
+Metrics: TypeAlias = dict[str, Any]
+"""What a run gives: JSON values and numpy arrays by name."""
 
 
 def _json_value(value: Any, where: str) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -10,9 +10,12 @@ import scipy.linalg as sla
 import torch
 
 from priorscope import data, models
-from priorscope.lab import Claim, Measured, Paper, at_least, at_most
+from priorscope.lab import Claim, Measured, Metrics, Paper, Point, at_least, at_most
 from priorscope.probes import CautionKind, forecast, k_fold
 from priorscope.statistics import median_interval, seed_interval
+
+if TYPE_CHECKING:
+    import altair as alt
 
 __all__ = ["PAPER"]
 
@@ -35,7 +38,7 @@ N_OUTPUTS = 4  # of a synthetic target: fewer, and a pilot's own sampling error 
 N_PILOTS = 3  # disjoint pilots of each task, forecast one by one
 
 
-def grid(scale: str) -> list[dict[str, Any]]:
+def grid(scale: str) -> list[Point]:
     """Real tasks by architecture, synthetic power laws by exponents; the dearest first, so that no process ends late."""
     pilots = PILOTS[scale]
     synthetic = SYNTHETIC[:1] if scale == "tiny" else SYNTHETIC
@@ -54,7 +57,7 @@ def grid(scale: str) -> list[dict[str, Any]]:
     return sorted(points, key=lambda p: p["arch"] not in ("gap", "lap"))
 
 
-def _real(point: dict[str, Any], n: int) -> tuple[np.ndarray, np.ndarray]:
+def _real(point: Point, n: int) -> tuple[np.ndarray, np.ndarray]:
     whole = getattr(data, point["task"])(classes="parity").standardised()
     x, y = torch.cat([whole.inputs, whole.test.inputs]), torch.cat([whole.targets, whole.test.targets])
     order = torch.randperm(len(x), generator=torch.Generator().manual_seed(point["seed"]))[:n]
@@ -65,7 +68,7 @@ def _real(point: dict[str, Any], n: int) -> tuple[np.ndarray, np.ndarray]:
     return arch.kernel(x, kinds=("ntk",)).ntk.double().numpy(), y.double().numpy()
 
 
-def _synthetic(point: dict[str, Any], n: int) -> tuple[np.ndarray, np.ndarray]:
+def _synthetic(point: Point, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Stationary kernel and random functions on the torus of two dimensions: eigenfunctions are waves of frequency k.
 
     Eigenvalues |k|^(-2 alpha) fall as rank^-alpha, since about pi |k|^2 waves are slower; the target's power likewise. By Fourier
@@ -119,13 +122,13 @@ def _losses(gram: np.ndarray, y: np.ndarray, pilot: int, seed: int) -> dict[int,
     return found | {POOL - 1: (loss, np.ones(n))}
 
 
-def run(point: dict[str, Any]) -> dict[str, Any]:
+def run(point: Point) -> Metrics:
     """Forecasts from disjoint pilots; the truth from random training sets, tested on samples outside that pilot."""
     pilot = point["pilot"]
     sizes = [m * pilot for m in MULTIPLES]
     gram, y = (_real if point["kind"] == "real" else _synthetic)(point, POOL * pilot)
     measured = _losses(gram, y, pilot, point["seed"])
-    out: dict[str, Any] = {}
+    out: Point = {}
     for k in range(N_PILOTS):
         rows = slice(k * pilot, (k + 1) * pilot)
         split = data.Split(torch.arange(float(pilot))[:, None], torch.as_tensor(y[rows]))
@@ -189,7 +192,7 @@ def _coverage(table: pd.DataFrame) -> Measured:
     )
 
 
-def chart(table: pd.DataFrame) -> Any:
+def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
     """Forecast against measured error; the diagonal is a perfect forecast."""
     import altair as alt
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -12,6 +11,7 @@ from torch.nn import functional as F
 
 from priorscope import data
 from priorscope.data import friedman_table, hidden_pattern, local_products, neighbour_products, random_polynomial
+from priorscope.lab import Point
 
 __all__ = ["DEVELOPMENT", "HELD_OUT", "Problem", "draw"]
 
@@ -21,7 +21,7 @@ class Problem:
     """How to draw samples; ``known`` is the family the problem was made for (None: nobody knows); ``seed`` fixes its function."""
 
     make: Callable[..., tuple[Tensor, Tensor]]
-    options: dict[str, Any]
+    options: Point
     seed: int = 0
     known: str | None = None
     table: bool = False

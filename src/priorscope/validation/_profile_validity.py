@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time as clock
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -12,13 +12,16 @@ import torch
 
 from priorscope.data import Dataset
 from priorscope.inference import GradientDescent
-from priorscope.lab import Claim, Measured, NotMeasured, Paper, at_least
+from priorscope.lab import Claim, Measured, Metrics, NotMeasured, Paper, Point, at_least
 from priorscope.models import Activation
 from priorscope.probes import leave_one_out, ridge_grid
 from priorscope.profiles import profile
 from priorscope.statistics import Interval, seed_interval, share_interval
 from priorscope.system import System
 from priorscope.validation._problems import DEVELOPMENT, HELD_OUT, draw
+
+if TYPE_CHECKING:
+    import altair as alt
 
 __all__ = ["PAPER"]
 
@@ -58,13 +61,13 @@ SIZES: dict[
 }
 
 
-def grid(scale: str) -> list[dict[str, Any]]:
+def grid(scale: str) -> list[Point]:
     """One point per problem; the smallest scale takes two of those that the profile was developed on."""
     names = ["dev product by place", "dev table"] if scale == "tiny" else list(HELD_OUT)
     return [{"problem": name, "seed": 0, **SIZES[scale]} for name in names]
 
 
-def _fit(candidate: Any, data: Any, point: dict[str, Any], rate: float, steps: int, members: int, seed: int) -> Any:
+def _fit(candidate: Any, data: Any, point: Point, rate: float, steps: int, members: int, seed: int) -> Any:
     depth = sum(isinstance(layer, Activation) for layer in candidate.model.layers)
     width = point["width"] if candidate.family == "fcn" else point["channels"]
     descent = GradientDescent(
@@ -79,7 +82,7 @@ def _fit(candidate: Any, data: Any, point: dict[str, Any], rate: float, steps: i
     return System(data, candidate.model, descent, width=width, members=members).run(seed)
 
 
-def train(candidate: Any, data: Any, point: dict[str, Any], seed: int) -> tuple[list[float], list[float]]:
+def train(candidate: Any, data: Any, point: Point, seed: int) -> tuple[list[float], list[float]]:
     """Mean squared errors on the test split of networks trained from several seeds, and their misclassification rates.
 
     Adam on the squared loss of f - f_0 (networks start at zero), batches of 32, learning rate falling to zero as a half cosine; a
@@ -107,7 +110,7 @@ def kernel_error(gram: np.ndarray, targets: np.ndarray) -> float:
     return min(float(leave_one_out(gram, targets, ridge=float(ridge)).loss.mean()) for ridge in ridge_grid(gram))
 
 
-def run(point: dict[str, Any]) -> dict[str, Any]:
+def run(point: Point) -> Metrics:
     """Profile a pilot, then train networks of every candidate on four times as much, and do kernel regression there."""
     name, pilot = point["problem"], point["pilot"]
     problem = (HELD_OUT | DEVELOPMENT)[name]
@@ -134,7 +137,7 @@ def run(point: dict[str, Any]) -> dict[str, Any]:
         values = (*chain(*intervals), kernel, between.value, between.low, between.high)
         for key, value in zip(names, values, strict=True):
             rows[key].append(float(value))
-    out: dict[str, Any] = {"candidates": [c.name for c in report.candidates], **rows, "misclassified": wrong}
+    out: Point = {"candidates": [c.name for c in report.candidates], **rows, "misclassified": wrong}
     network, kernel_errors = np.array(rows["network"]), np.array(rows["kernel"])
     lowest = int(np.argmin(rows["forecast"]))  # the pick by forecasts alone
     out |= {"ratio_network": float(network[0] / network.min()), "best_network": out["candidates"][network.argmin()]}
@@ -210,7 +213,7 @@ def long(table: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def chart(table: pd.DataFrame) -> Any:
+def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
     """Test errors of trained networks over the lowest of each problem; the pick is a diamond, the grey band 10 %."""
     import altair as alt
 

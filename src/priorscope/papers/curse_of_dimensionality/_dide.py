@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from priorscope.lab import Check, Claim, Measured, Paper, at_most, rising
+from priorscope.lab import Check, Claim, Measured, Metrics, Paper, Point, at_most, rising
 from priorscope.papers._over_draws import over_draws
 from priorscope.papers.curse_of_dimensionality._systems import SOURCE, images, predictions, score
 from priorscope.statistics import seed_interval
 
+if TYPE_CHECKING:
+    import altair as alt
+
 __all__ = ["PAPER"]
 
 SYSTEMS = {"VEC_n": ("vec", "nn+"), "LCN_n": ("lcn", "nn+"), "VEC_∞": ("vec", "ntk"), "GAP_∞": ("gap", "ntk")}
-SIZES: dict[str, dict[str, Any]] = {
+SIZES: dict[str, Point] = {
     "tiny": {"data": "local", "size": 4, "n_test": 32, "width": 4, "epochs": 2, "least_steps": 5},
     "small": {"data": "cifar10", "size": 8, "n_test": 500, "width": 24, "epochs": 12, "least_steps": 300},
     "paper": {"data": "cifar10", "size": 32, "n_test": 10000, "width": 512, "epochs": 200, "least_steps": 2000},
@@ -30,7 +33,7 @@ SAMPLES = {
 DRAWS = {"tiny": 2, "small": 3, "paper": 5}
 
 
-def grid(scale: str) -> list[dict[str, Any]]:
+def grid(scale: str) -> list[Point]:
     """Systems × training set sizes × draws; at small scale GAP_∞ stops at 1,024 images."""
     return [
         {"system": name, "m": m, **SIZES[scale], **(SMALL.get(name, {}) if scale == "small" else {}), "seed": seed}
@@ -41,7 +44,7 @@ def grid(scale: str) -> list[dict[str, Any]]:
     ]
 
 
-def run(point: dict[str, Any]) -> dict[str, Any]:
+def run(point: Point) -> Metrics:
     """Test error (misclassification rate) after training on m images, for as many steps as the epochs ask, at least some."""
     name, variant = SYSTEMS[point["system"]]
     dataset = images(point["data"], point["size"], point["m"], point["n_test"], point["seed"])
@@ -77,7 +80,7 @@ def local_slopes(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def chart(table: pd.DataFrame) -> Any:
+def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
     """Left: learning curves on log axes, bars the range over draws. Right: their local exponents with intervals over draws."""
     import altair as alt
 

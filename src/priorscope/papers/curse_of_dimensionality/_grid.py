@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from priorscope.lab import Point
 from priorscope.papers.curse_of_dimensionality._systems import GROUPS, VARIANTS
 
 __all__ = ["ROTATIONS", "grid"]
@@ -11,7 +10,6 @@ __all__ = ["ROTATIONS", "grid"]
 ROTATIONS = ("O(c)⊗I", "O(c)^d", "O(cd)")
 PLAIN_AND_ROTATED = ("identity", *ROTATIONS)
 SYSTEMS = ("fcn", "lcn", "vec", "gap", "lap")
-Point = dict[str, Any]
 
 TINY: Point = {"data": "local", "size": 4, "n": 16, "n_test": 32, "width": 4, "steps": 10}
 CIFAR: Point = {"data": "cifar10", "size": 8, "n": 2000, "n_test": 2000, "width": 24, "steps": 400}

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 from torch import nn
 
 import priorscope.models as models
 from priorscope.inference import GradientDescent
-from priorscope.lab import Check, Claim, Measured, Paper, at_most, rising
+from priorscope.lab import Check, Claim, Measured, Metrics, Paper, Point, at_most, rising
 from priorscope.papers._over_draws import highest, over_draws
 from priorscope.papers.curse_of_dimensionality._systems import SOURCE, element, images, score
 from priorscope.statistics import fit_power_law
 
+if TYPE_CHECKING:
+    import altair as alt
+
 __all__ = ["PAPER"]
 
-SIZES: dict[str, dict[str, Any]] = {
+SIZES: dict[str, Point] = {
     "tiny": {"data": "local", "size": 8, "n_test": 32, "epochs": 1, "least_steps": 2},
     "small": {"data": "cifar10", "size": 16, "n_test": 2000, "epochs": 8, "least_steps": 200},
     "paper": {"data": "cifar10", "size": 32, "n_test": 10000, "epochs": 200, "least_steps": 5000},
@@ -30,7 +33,7 @@ WIDTHS = {
 DRAWS = {"tiny": 1, "small": 2, "paper": 3}
 
 
-def grid(scale: str) -> list[dict[str, Any]]:
+def grid(scale: str) -> list[Point]:
     """Two models × plain and rotated images × sample sizes × draws.
 
     ImageNet, or any images: set "data" of the points to "folder:<path>" (a folder of class folders) and "size" to their side.
@@ -45,7 +48,7 @@ def grid(scale: str) -> list[dict[str, Any]]:
     ]
 
 
-def run(point: dict[str, Any]) -> dict[str, Any]:
+def run(point: Point) -> Metrics:
     """Test accuracy of one network, trained by Adam with a cosine schedule."""
     dataset = images(point["data"], point["size"], point["m"], point["n_test"], point["seed"])
     shape = tuple(dataset.input_shape)
@@ -66,7 +69,7 @@ def network(name: str, input_shape: tuple[int, ...], outputs: int, width: int, s
     return models.FiniteModel(name, found, width=width).network(input_shape, outputs=outputs, seed=seed)
 
 
-def train(built: nn.Module, dataset: Any, point: dict[str, Any]) -> float:
+def train(built: nn.Module, dataset: Any, point: Point) -> float:
     """Test accuracy of a network after Adam with a cosine schedule, in batches of 64."""
     steps = max(point["least_steps"], point["epochs"] * len(dataset.train) // 64)
     descent = GradientDescent(
@@ -108,7 +111,7 @@ def _exponent(wide: pd.DataFrame, group: str) -> str:
     return f"{-fit.exponent:.2f} [{-fit.high:.2f}, {-fit.low:.2f}]"
 
 
-def chart(table: pd.DataFrame) -> Any:
+def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
     """Fig. 4. Left: accuracy at the largest size, plain and rotated. Right: learning curves on log axes, one panel per model."""
     import altair as alt
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 import priorscope.models as models
-from priorscope.lab import Check, Claim, Measured, Paper, at_most, near
+from priorscope.lab import Check, Claim, Measured, Metrics, Paper, Point, at_most, near
 from priorscope.probes import compare_with_gram, gram_spectrum, sphere_spectrum
 from priorscope.statistics import Interval, exact, fit_power_law
+
+if TYPE_CHECKING:
+    import altair as alt
 
 __all__ = ["PAPER"]
 
@@ -23,10 +26,10 @@ SAMPLED = {"tiny": (6, 200), "small": (12, 1500), "paper": (12, 15000)}  # spher
 SIDES = {"tiny": [16, 32, 64], "small": [16, 32, 64, 128, 256], "paper": [16, 32, 64, 128, 256, 512]}
 
 
-def grid(scale: str) -> list[dict[str, Any]]:
+def grid(scale: str) -> list[Point]:
     """Gram spectra at d0 = s = 3, and exact spectra along d0 = p = √d."""
     p, n = SAMPLED[scale]
-    points: list[dict[str, Any]] = [
+    points: list[Point] = [
         {"part": "gram", "readout": readout, "d0": 3, "p": p, "n": n, "seed": 0} for readout in READOUTS
     ]
     points += [
@@ -37,13 +40,13 @@ def grid(scale: str) -> list[dict[str, Any]]:
     return points
 
 
-def run(point: dict[str, Any]) -> dict[str, Any]:
+def run(point: Point) -> Metrics:
     """Exact eigenvalues of one architecture; beside them the Gram matrix's, or dimension and mean eigenvalue by order."""
     arch = (
         getattr(models, point["readout"])(depth=1, kernel_size=3) if point["readout"] != "fcn" else models.fcn(depth=1)
     )
     known = sphere_spectrum(arch, point["d0"], point["p"], order=6 if point["part"] == "gram" else max(ORDERS))
-    result: dict[str, Any] = {"trace": known.trace, "remainder": known.remainder, "truncation": known.truncation}
+    result: Point = {"trace": known.trace, "remainder": known.remainder, "truncation": known.truncation}
     if point["part"] == "gram":
         gram = gram_spectrum(arch, point["d0"], point["p"], point["n"], seed=point["seed"])
         table = compare_with_gram(known, gram, most=0.15)
@@ -73,7 +76,7 @@ def gram_deviation(table: pd.DataFrame) -> Measured:
     return Measured(exact(gram.worst_ratio.max()), f"{int(gram.families.sum())} groups of eigenvalues")
 
 
-def chart(table: pd.DataFrame) -> Any:
+def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
     """Eigenvalue against rank: points sampled, lines exact."""
     import altair as alt
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import torch
@@ -11,7 +11,7 @@ import torch
 import priorscope.models as models
 from priorscope.data.groups import named
 from priorscope.inference import GradientDescent, KernelRegression
-from priorscope.lab import Check, Claim, Paper, at_least, at_most, rising
+from priorscope.lab import Check, Claim, Metrics, Paper, Point, at_least, at_most, rising
 from priorscope.papers.curse_of_dimensionality._grid import SYSTEMS, grid
 from priorscope.papers.curse_of_dimensionality._measures import (
     changes,
@@ -37,10 +37,13 @@ from priorscope.papers.curse_of_dimensionality._systems import (
 from priorscope.probes import symmetry
 from priorscope.system import System
 
+if TYPE_CHECKING:
+    import altair as alt
+
 __all__ = ["PAPER"]
 
 
-def run(point: dict[str, Any]) -> dict[str, Any]:
+def run(point: Point) -> Metrics:
     """One cell: a change, a difference, or an accuracy."""
     if point["part"] == "inclusion":
         return _inclusion(int(point["variant"].split()[1]), point["seed"])
@@ -70,7 +73,7 @@ def run(point: dict[str, Any]) -> dict[str, Any]:
     return {"accuracy": score(predicted, dataset), "inside": inside(point["system"], point["group"], infinite)}
 
 
-def _inclusion(depth: int, seed: int) -> dict[str, Any]:
+def _inclusion(depth: int, seed: int) -> Metrics:
     """Largest difference of outputs along GAP → VEC → LCN → wide VEC, float64."""
     shape = (3, 5, 5)
     x = torch.randn(10, *shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
@@ -83,7 +86,7 @@ def _inclusion(depth: int, seed: int) -> dict[str, Any]:
     return {"difference": worst}
 
 
-def chart(table: pd.DataFrame) -> Any:
+def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
     """Fig. 1: accuracy against group, one line per system; one column per way to train, one row per set of images.
 
     Circles: the theorem gives the system this symmetry, so the line should be flat up to there. Bars: range over draws, which

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -11,15 +11,18 @@ import torch
 
 import priorscope.models as models
 from priorscope.inference import GradientDescent, KernelRegression
-from priorscope.lab import Paper
+from priorscope.lab import Metrics, Paper, Point
 from priorscope.papers.curse_of_dimensionality._systems import SOURCE, element, images, predictions, score
 from priorscope.papers.curse_of_dimensionality._width_claims import CLAIMS
 from priorscope.probes import empirical_ntk
 
+if TYPE_CHECKING:
+    import altair as alt
+
 __all__ = ["PAPER"]
 
 MEMBERS = 10  # initialisations in a mean, as in the paper
-Sizes = dict[str, Any]
+Sizes = Point
 SIZES: dict[str, Sizes] = {
     "tiny": {"data": "local", "size": 4, "n": 16, "n_test": 16, "steps": 5},
     "small": {"data": "cifar10", "size": 8, "n": 256, "n_test": 500, "steps": 120},
@@ -51,7 +54,7 @@ def grid(scale: str) -> list[Sizes]:
     ]
 
 
-def run(point: dict[str, Any]) -> dict[str, Any]:
+def run(point: Point) -> Metrics:
     """A kernel error, a distance of means, or accuracies and two distances along the path."""
     dataset = images(point["data"], point["size"], point["n"], point["n_test"], 0)
     width, seed = point["width"], point["seed"]
@@ -107,7 +110,7 @@ def _mean_distance(dataset: Any, width: int, seed: int) -> float:
     return float((mean - g).square().mean().sqrt() / g.square().mean().sqrt())
 
 
-def chart(table: pd.DataFrame) -> Any:
+def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
     """Fig. 2: accuracy, distance to GAP, distance to VEC at infinite width; one line per rotation, one row per set of images."""
     import altair as alt
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from priorscope.lab import Check, Claim, Measured, NotMeasured, Paper, above, below
+from priorscope.lab import Check, Claim, Measured, Metrics, NotMeasured, Paper, Point, above, below
 from priorscope.papers._over_draws import highest, lowest, over_draws
 from priorscope.papers.geometry._sizes import SOURCE, sizes, width_of
 from priorscope.statistics import Interval
+
+if TYPE_CHECKING:
+    import altair as alt
 
 __all__ = ["PAPER"]
 
@@ -20,7 +23,7 @@ REDUCED = (
 PLANES = {"top": (0, 1), "mixed": (0, -1), "bottom": (-2, -1)}  # ranks of u1, u2 among the eigenvectors of G
 
 
-def grid(scale: str) -> list[dict[str, Any]]:
+def grid(scale: str) -> list[Point]:
     """Models × repeats; each run trains one network per plane."""
     epochs, repeats = {"tiny": (2, 1), "small": (50, 5), "paper": (100, 5)}[scale]
     names = {"tiny": ("mlp",), "small": ("mlp", "lenet", "resnet", "residual"), "paper": ("mlp", "lenet", "resnet")}[
@@ -33,7 +36,7 @@ def grid(scale: str) -> list[dict[str, Any]]:
     ]
 
 
-def run(point: dict[str, Any]) -> dict[str, Any]:
+def run(point: Point) -> Metrics:
     """Test and training accuracy for each plane."""
     from priorscope.data import circles
     from priorscope.papers.geometry._models import accuracies, geometry, train
@@ -75,7 +78,7 @@ def most(table: pd.DataFrame, models: tuple[str, ...], planes: tuple[str, ...]) 
     return highest(accuracy(table, models, planes), f"On the training sets: {fit}. {REDUCED}")
 
 
-def chart(table: pd.DataFrame) -> Any:
+def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
     """Test accuracy by plane and model: one point per repeat, a bar for the mean; chance is the dashed line."""
     import altair as alt
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from priorscope.lab import Check, Claim, Measured, Paper, below, rising
+from priorscope.lab import Check, Claim, Measured, Metrics, Paper, Point, below, rising
 from priorscope.papers._over_draws import over_draws
 from priorscope.papers.geometry._charts import panels
 from priorscope.papers.geometry._sizes import SOURCE, models_of, rows_of, sizes, width_of
 from priorscope.statistics import Interval, exact
+
+if TYPE_CHECKING:
+    import altair as alt
 
 __all__ = ["PAPER"]
 
@@ -25,7 +28,7 @@ RANKS = {
 }
 
 
-def grid(scale: str) -> list[dict[str, Any]]:
+def grid(scale: str) -> list[Point]:
     """Models × label kinds × repeats; each run trains one network per rank."""
     epochs, repeats = {"tiny": (2, 1), "small": (60, 5), "paper": (50, 5)}[scale]
     names = ("mlp",) if scale == "tiny" else models_of(scale)
@@ -45,7 +48,7 @@ def grid(scale: str) -> list[dict[str, Any]]:
     ]
 
 
-def run(point: dict[str, Any]) -> dict[str, Any]:
+def run(point: Point) -> Metrics:
     """Test and training accuracies at the given ranks of the eigenvectors of G, the first and the last included."""
     from priorscope.data import directional
     from priorscope.papers.geometry._models import accuracies, geometry, train
@@ -53,12 +56,12 @@ def run(point: dict[str, Any]) -> dict[str, Any]:
     name, size, seed = point["model"], point["size"], point["seed"]
     modes = geometry(name, point["n_models"], 1, size, point["width"]).modes
     ranks = point["ranks"]
-    options: dict[str, Any] = {"seed": seed, "input_shape": (1, size, size)}
+    options: Point = {"seed": seed, "input_shape": (1, size, size)}
     if point["kind"] == "sinusoidal":
         strength = 5.0 if name in ("resnet", "residual") else 2.1  # App. A.7: 5.0 for ResNet18
         options |= {"strength": strength, "frequency": math.pi / strength}  # sin(πα), as in the released code
     sets = [directional(modes[:, k], point["kind"], point["n_train"], 1000, **options) for k in ranks]
-    steps: dict[str, Any] = {"epochs": point["epochs"], "batch": point["batch"], "clip": 0.5, "decay": True}
+    steps: Point = {"epochs": point["epochs"], "batch": point["batch"], "clip": 0.5, "decay": True}
     template, params = train(name, sets, seed=seed, width=point["width"], **steps)
     test = accuracies(template, params, sets)
     fit = accuracies(template, params, sets, which="train")
@@ -113,9 +116,9 @@ def _half_ranks(rows: pd.DataFrame) -> pd.Series:
     return pd.Series(np.where(lost.any(1), ranks[lost.argmax(1)], ranks[-1] + 1), index=wide.index)
 
 
-def chart(table: pd.DataFrame) -> Any:
+def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
     """Accuracy against rank, one panel per model."""
-    titles: dict[str, Any] = {
+    titles: Point = {
         "title": "One direction tells the class",
         "x_title": "rank of it in G",
         "y_title": "test accuracy",

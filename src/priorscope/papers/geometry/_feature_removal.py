@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from priorscope.lab import Check, Claim, Measured, Paper, rising
+from priorscope.lab import Check, Claim, Measured, Metrics, Paper, Point, rising
 from priorscope.papers._over_draws import lowest, over_draws
 from priorscope.papers.geometry._charts import panels
 from priorscope.papers.geometry._sizes import SOURCE, models_of, sizes, width_of
 
+if TYPE_CHECKING:
+    import altair as alt
+
 __all__ = ["PAPER"]
 
 
-def grid(scale: str) -> list[dict[str, Any]]:
+def grid(scale: str) -> list[Point]:
     """Models × numbers of removed directions × repeats."""
     n, epochs, repeats = {"tiny": (100, 2, 1), "small": (2000, 15, 5), "paper": (10_000, 50, 5)}[scale]
     names = ("lenet",) if scale == "tiny" else models_of(scale)[1:]
@@ -29,7 +32,7 @@ def grid(scale: str) -> list[dict[str, Any]]:
     ]
 
 
-def run(point: dict[str, Any]) -> dict[str, Any]:
+def run(point: Point) -> Metrics:
     """Test accuracy after removing directions by geometry and at random, trained side by side."""
     from priorscope.papers.geometry._models import accuracies, geometry, images, train
     from priorscope.probes import remove_features
@@ -68,11 +71,11 @@ def least_gap(table: pd.DataFrame) -> Measured:
     return lowest({f"{model} {removed}": over_draws(values) for (model, removed), values in gaps})
 
 
-def chart(table: pd.DataFrame) -> Any:
+def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
     """Test accuracy against the number of removed directions, one panel per model."""
     names = {"geometry": "least G per variance", "random": "random, equal variance"}
     long = table.rename(columns=names).melt(["model", "removed", "seed"], list(names.values()), "by", "accuracy")
-    titles: dict[str, Any] = {"title": "Removing features", "x_title": "directions removed", "y_title": "test accuracy"}
+    titles: Point = {"title": "Removing features", "x_title": "directions removed", "y_title": "test accuracy"}
     return panels(long, "removed", "accuracy", "by", "model", **titles)
 
 

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from priorscope.lab import Claim, Measured, NotMeasured, Paper, rising
+from priorscope.lab import Claim, Measured, Metrics, NotMeasured, Paper, Point, rising
 from priorscope.papers._over_draws import over_draws
 from priorscope.papers.geometry._charts import panels
 from priorscope.papers.geometry._sizes import SOURCE
 
+if TYPE_CHECKING:
+    import altair as alt
+
 __all__ = ["PAPER"]
 
 
-def grid(scale: str) -> list[dict[str, Any]]:
+def grid(scale: str) -> list[Point]:
     """Data sets × fractions × repeats; a run takes the same number of steps whatever is left."""
     n, steps, repeats = {"tiny": (200, 10, 1), "small": (50_000, 700, 5), "paper": (50_000, 19_500, 5)}[scale]
     fractions = {"tiny": (0.5,), "small": (0.5, 0.9), "paper": tuple(k / 10 for k in range(1, 10))}[scale]
@@ -36,7 +39,7 @@ def grid(scale: str) -> list[dict[str, Any]]:
     ]
 
 
-def run(point: dict[str, Any]) -> dict[str, Any]:
+def run(point: Point) -> Metrics:
     """Test accuracy after pruning by score and at random, as much from every class, trained for as many steps.
 
     As information: pruning the highest scores, and how unequal the classes would be if they were pruned together.
@@ -87,11 +90,11 @@ def gap(table: pd.DataFrame) -> Measured:
     return Measured(over_draws(gaps, level=0.68), note)
 
 
-def chart(table: pd.DataFrame) -> Any:
+def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
     """Test accuracy against the share pruned, one panel per data set."""
     names = {"score": "lowest score", "random": "random", "highest": "highest score"}
     long = table.rename(columns=names).melt(["data", "fraction", "seed"], list(names.values()), "pruned", "accuracy")
-    titles: dict[str, Any] = {
+    titles: Point = {
         "title": "Pruning training samples",
         "x_title": "share pruned",
         "y_title": "test accuracy",

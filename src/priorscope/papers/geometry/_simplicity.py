@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from priorscope.lab import Check, Claim, Measured, Paper, falling, rising
+from priorscope.lab import Check, Claim, Measured, Metrics, Paper, Point, falling, rising
 from priorscope.papers._over_draws import over_draws
 from priorscope.papers.geometry._charts import panels
 from priorscope.papers.geometry._sizes import REDUCED, SOURCE, models_of, rows_of, sizes, width_of
 
+if TYPE_CHECKING:
+    import altair as alt
+
 __all__ = ["PAPER"]
 
 
-def grid(scale: str) -> list[dict[str, Any]]:
+def grid(scale: str) -> list[Point]:
     """Models × repeats; each run trains one network per rank of the linear feature."""
     epochs, repeats, ranks = {"tiny": (2, 1, 2), "small": (30, 5, 5), "paper": (100, 5, 1022)}[scale]
     names = ("mlp",) if scale == "tiny" else models_of(scale)
@@ -27,7 +30,7 @@ def grid(scale: str) -> list[dict[str, Any]]:
     ]
 
 
-def run(point: dict[str, Any]) -> dict[str, Any]:
+def run(point: Point) -> Metrics:
     """Accuracy on test sets where only the linear or only the circular feature tells the class."""
     from priorscope.data import linear_plus_circle
     from priorscope.papers.geometry._models import accuracies, geometry, spaced_ranks, train
@@ -65,10 +68,10 @@ def preference(table: pd.DataFrame, model: str, end: str) -> Measured:
     return Measured(over_draws(rows_of(table, None, model)[f"{end}_preference"]), REDUCED)
 
 
-def chart(table: pd.DataFrame) -> Any:
+def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
     """Both accuracies against the rank of the linear feature, one panel per model."""
     long = curves(table).melt(["model", "seed", "rank"], ["linear", "circle"], "feature", "accuracy")
-    titles: dict[str, Any] = {
+    titles: Point = {
         "title": "Which feature the network relies on",
         "y_title": "accuracy by this feature alone",
     }

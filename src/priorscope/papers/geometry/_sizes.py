@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from priorscope.lab import NotMeasured
+from priorscope.lab import Metrics, NotMeasured
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,7 +23,7 @@ NARROW = (
 )
 
 
-def sizes(scale: str) -> dict[str, Any]:
+def sizes(scale: str) -> Metrics:
     """What all points of a scale share; ``n_train`` keeps the published ten samples per dimension."""
     return {
         "tiny": {"size": 8, "n_train": 64, "batch": 32, "n_models": 20},

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from priorscope.lab import Paper
+from priorscope.lab import Metrics, Paper, Point
 from priorscope.papers.geometry._sizes import SOURCE
 from priorscope.papers.geometry._theory_claims import CLAIMS
+
+if TYPE_CHECKING:
+    import altair as alt
 
 __all__ = ["PAPER"]
 
 FILTER = 7  # taps of the linear convolution: large, so that pooling leaves several directions
 
 
-def grid(scale: str) -> list[dict[str, Any]]:
+def grid(scale: str) -> list[Point]:
     """Five experiments, told apart by ``part``."""
     seeds = range({"tiny": 1, "small": 3, "paper": 10}[scale])
     models = {"tiny": 200, "small": 4000, "paper": 100_000}[scale]
     widths = {"tiny": [8, 32], "small": [8, 32, 128], "paper": [16, 64, 256, 1024]}[scale]
-    points: list[dict[str, Any]] = []
+    points: list[Point] = []
     for seed in seeds:
         common = {"n_models": models, "seed": seed}
         points.append({"part": "movement", "model": "linear", "width": 1, "dim": 16, **common})
@@ -43,7 +46,7 @@ def grid(scale: str) -> list[dict[str, Any]]:
     return points
 
 
-def run(point: dict[str, Any]) -> dict[str, Any]:
+def run(point: Point) -> Metrics:
     """Measure one point; what is measured depends on its ``part``."""
     return {"movement": _movement, "labels": _labels, "isotropy": _isotropy, "structure": _structure}[point["part"]](
         point
@@ -63,7 +66,7 @@ def _data(dim: int, seed: int) -> tuple[Any, Any, Any]:
     return x, x[:, 0].sign(), 3 * torch.randn(20, generator=generator)
 
 
-def _model(point: dict[str, Any]) -> tuple[Any, dict[str, Any], tuple[int, ...]]:
+def _model(point: Point) -> tuple[Any, Point, tuple[int, ...]]:
     """Model, options of its networks, input shape."""
     from priorscope import models as m
 
@@ -87,7 +90,7 @@ def _model(point: dict[str, Any]) -> tuple[Any, dict[str, Any], tuple[int, ...]]
     return m.vit(normalisation=False), {"width": 32}, (1, side, side)
 
 
-def _evolve(point: dict[str, Any], targets: Any, seed: int) -> Any:
+def _evolve(point: Point, targets: Any, seed: int) -> Any:
     from priorscope.probes import geometry_evolution
 
     model, options, shape = _model(point)
@@ -95,7 +98,7 @@ def _evolve(point: dict[str, Any], targets: Any, seed: int) -> Any:
     return geometry_evolution(model, x, targets, n_models=point["n_models"], n_probes=4, seed=seed, **options)
 
 
-def _movement(point: dict[str, Any]) -> dict[str, Any]:
+def _movement(point: Point) -> Metrics:
     """Corr(Δ, S) and Corr(Δ, GSG), with the Monte-Carlo noise taken out by two independent halves."""
     import torch
 
@@ -111,7 +114,7 @@ def _movement(point: dict[str, Any]) -> dict[str, Any]:
     else:
         G = torch.eye(D, dtype=torch.float64) / D
     S = one.second_moment
-    out: dict[str, Any] = {}
+    out: Point = {}
     norm = float((one.delta * two.delta).sum())
     for name, target in (("corr_s", S), ("corr_gsg", G @ S @ G)):
         along = float(((one.delta + two.delta) / 2 * target).sum())
@@ -126,7 +129,7 @@ def _movement(point: dict[str, Any]) -> dict[str, Any]:
     return out
 
 
-def _labels(point: dict[str, Any]) -> dict[str, Any]:
+def _labels(point: Point) -> Metrics:
     """Root mean square of the difference between two labelings in units of its standard error."""
     _, y1, y2 = _data(point["dim"], point["seed"])
     one, two = _evolve(point, y1, 20 * point["seed"] + 1), _evolve(point, y2, 20 * point["seed"] + 2)
@@ -135,7 +138,7 @@ def _labels(point: dict[str, Any]) -> dict[str, Any]:
     return {"pull": float((pull**2).mean().sqrt()), "shift": shift, "noise": one.relative_error}
 
 
-def _isotropy(point: dict[str, Any]) -> dict[str, Any]:
+def _isotropy(point: Point) -> Metrics:
     """Root mean square of the off-diagonal over the mean of the diagonal of G."""
     from priorscope.probes import average_geometry
 
@@ -150,7 +153,7 @@ def _isotropy(point: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _structure(point: dict[str, Any]) -> dict[str, Any]:
+def _structure(point: Point) -> Metrics:
     """Orders of magnitude between the first eigenvalue and the one at nine tenths of the ranks, and the spectrum."""
     from priorscope.probes import average_geometry
 
@@ -163,7 +166,7 @@ def _structure(point: dict[str, Any]) -> dict[str, Any]:
     return {"decades": decades, "effective_rank": G.effective_rank, "spectrum": lam.numpy()}
 
 
-def chart(table: pd.DataFrame) -> Any:
+def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
     """Correlation of the movement with its predicted direction against width."""
     import altair as alt
 

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from priorscope.lab import Paper
+from priorscope.lab import Metrics, Paper, Point
 from priorscope.papers.geometry._sizes import SOURCE, models_of, sizes, width_of
 from priorscope.papers.geometry._training_claims import CLAIMS
+
+if TYPE_CHECKING:
+    import altair as alt
 
 __all__ = ["PAPER"]
 
 RATES = {1.0: 30, 0.1: 60, 0.01: 100, 0.001: 300}  # learning rate: epochs, more where steps are small
-RECIPE: dict[str, Any] = {"clip": 0.5, "decay": True}  # of the released code, where the text is silent
+RECIPE: Point = {"clip": 0.5, "decay": True}  # of the released code, where the text is silent
 
 
-def grid(scale: str) -> list[dict[str, Any]]:
+def grid(scale: str) -> list[Point]:
     """Alignment on images; G against flip(G) data with random labels; variations of data, width and step size."""
     tiny = scale == "tiny"
     epochs, repeats, nets = {"tiny": (2, 1, 2), "small": (300, 5, 5), "paper": (100, 5, 25)}[scale]
@@ -26,7 +29,7 @@ def grid(scale: str) -> list[dict[str, Any]]:
     common = {**sizes(scale), "learning_rate": 0.1}
     names = models_of(scale)[:2] if tiny else models_of(scale)
     n, batch = common["n_train"], common["batch"]
-    points: list[dict[str, Any]] = []
+    points: list[Point] = []
     for seed in range(repeats):
         last = {"seed": seed}
         for m in names:
@@ -52,12 +55,12 @@ def grid(scale: str) -> list[dict[str, Any]]:
     return points
 
 
-def run(point: dict[str, Any]) -> dict[str, Any]:
+def run(point: Point) -> Metrics:
     """Correlations, velocity and training accuracy after every epoch, over an ensemble trained together."""
     return _two_directions(point) if point["part"] in ("rate", "few parameters") else _along(point)
 
 
-def _along(point: dict[str, Any]) -> dict[str, Any]:
+def _along(point: Point) -> Metrics:
     """The geometry after every epoch on images, or on Gaussian data of covariance G or flip(G) with random labels.
 
     Gaussian data are scaled to a mean variance of one per number, for both covariances: divided by the largest eigenvalue
@@ -81,7 +84,7 @@ def _along(point: dict[str, Any]) -> dict[str, Any]:
     module = build(name, size=size, width=point["width"])
     path = geometry_trajectory(data, module, geometry=G, n_networks=point["networks"], seed=seed, **options)
     names = ("corr_gsg", "corr_s") if point["part"] == "alignment" else ("velocity", "accuracy")
-    out: dict[str, Any] = {key: getattr(path, key).float().numpy() for key in names}  # for the chart
+    out: Point = {key: getattr(path, key).float().numpy() for key in names}  # for the chart
     means = {"mean_accuracy": float(path.accuracy[1:].mean()), "mean_velocity": float(path.velocity.mean())}
     S = second_moment(data.inputs)
     alike = matrix_correlation(G.matrix.double() @ S @ G.matrix.double(), S)
@@ -103,7 +106,7 @@ def early_and_later(gsg: np.ndarray, s: np.ndarray) -> dict[str, float]:
     }
 
 
-def _two_directions(point: dict[str, Any]) -> dict[str, Any]:
+def _two_directions(point: Point) -> Metrics:
     """Test and training accuracy where the first or the last eigenvector of G tells the class."""
     from priorscope.data import directional
     from priorscope.papers.geometry._models import accuracies, geometry, train
@@ -137,7 +140,7 @@ def _curves(rows: pd.DataFrame, columns: dict[str, str]) -> pd.DataFrame:
     return pd.DataFrame({"value": mean, "low": mean - spread, "high": mean + spread}).reset_index()
 
 
-def chart(table: pd.DataFrame) -> Any:
+def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
     """Correlations along training on images; below, training accuracy and velocity on G and flip(G) data."""
     import altair as alt
 

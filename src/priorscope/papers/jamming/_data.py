@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from priorscope.inference import train_hinge
-from priorscope.lab import Paper
+from priorscope.lab import Metrics, Paper, Point
 from priorscope.models import plain_network
 from priorscope.papers.jamming._claims import SOURCE
 from priorscope.papers.jamming._data_claims import CLAIMS
 from priorscope.papers.jamming._images import MARGIN, counts, patterns
+
+if TYPE_CHECKING:
+    import altair as alt
 
 __all__ = ["PAPER"]
 
 DIM = 10
 # of each scale: steps and depth of the search; (data, P, widths of the search, seeds); of the jump the data, width, ratios
 # P/N, seeds, and its steps: near the transition runs are slow
-SIZES: dict[str, dict[str, Any]] = {
+SIZES: dict[str, Point] = {
     "tiny": {
         "steps": 1500,
         "depth": 2,
@@ -52,7 +55,7 @@ SIZES: dict[str, dict[str, Any]] = {
 }
 
 
-def grid(scale: str) -> list[dict[str, Any]]:
+def grid(scale: str) -> list[Point]:
     """Searches for N* (the longest first), then runs over P/N at one width."""
     size = SIZES[scale]
     depth = size["depth"]
@@ -78,10 +81,10 @@ def grid(scale: str) -> list[dict[str, Any]]:
     return points
 
 
-def run(point: dict[str, Any]) -> dict[str, Any]:
+def run(point: Point) -> Metrics:
     """Bisection over the widths for one seed, or one run at one width; counts of every network that was trained."""
     data = patterns(point["data"], point["n_train"], point["seed"], DIM)
-    done: dict[int, dict[str, Any]] = {}
+    done: dict[int, Point] = {}
 
     def fits(width: int) -> bool:
         net = plain_network(DIM, width, point["depth"], seed=point["seed"], gain=MARGIN)
@@ -112,7 +115,7 @@ def run(point: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def chart(table: pd.DataFrame) -> Any:
+def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
     """N* against P for both kinds of data under the bound N* = 4P, and the jump of N_Δ/N over P/N."""
     import altair as alt
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from priorscope.data import Split, digits, mnist, random_patterns
+from priorscope.lab import Metrics
 from priorscope.models import count_weights
 
 __all__ = ["MARGIN", "components", "counts", "parity", "patterns"]
@@ -63,7 +63,7 @@ def patterns(name: str, n_train: int, seed: int, dim: int = 10) -> Split:
 
 
 @torch.no_grad()
-def counts(network: nn.Sequential, data: Split, margin: float) -> dict[str, Any]:
+def counts(network: nn.Sequential, data: Split, margin: float) -> Metrics:
     """Weights, loss, unsatisfied patterns, and those among them that are dead: a layer that is off for them."""
     z, dead = data.inputs, torch.zeros(len(data), dtype=torch.bool)
     for module in network:

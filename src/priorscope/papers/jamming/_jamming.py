@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -11,11 +11,14 @@ from torch import Tensor, nn
 
 from priorscope.data import random_patterns
 from priorscope.inference import QuadraticHinge, train_hinge
-from priorscope.lab import Paper
+from priorscope.lab import Metrics, Paper, Point
 from priorscope.models import plain_network
 from priorscope.papers.jamming._claims import CLAIMS, SOURCE
 from priorscope.papers.jamming._images import MARGIN
 from priorscope.probes import Landscape, count_cusps, effective_parameters, landscape
+
+if TYPE_CHECKING:
+    import altair as alt
 
 __all__ = ["PAPER"]
 
@@ -62,10 +65,10 @@ def n_weights(depth: int, width: int) -> int:
     return depth * width**2 + width
 
 
-def grid(scale: str) -> list[dict[str, Any]]:
+def grid(scale: str) -> list[Point]:
     """Runs over P/N for every architecture, tanh at its transition, networks whose effective parameters are counted."""
     ladders, steps = LADDERS[scale]
-    points: list[dict[str, Any]] = []
+    points: list[Point] = []
     for activation, depth, width, ratios, seeds in ladders:
         for ratio in ratios:
             n = round(ratio * n_weights(depth, width) / 2) * 2
@@ -84,7 +87,7 @@ def grid(scale: str) -> list[dict[str, Any]]:
     return points
 
 
-def run(point: dict[str, Any]) -> dict[str, Any]:
+def run(point: Point) -> Metrics:
     """Train one network until every margin is met or the steps are over; where patterns stay, look at the landscape."""
     depth, width, seed = point["depth"], point["width"], point["seed"]
     shape = {"dim": width, "width": width, "depth": depth, "activation": point["activation"]}
@@ -101,7 +104,7 @@ def run(point: dict[str, Any]) -> dict[str, Any]:
         return sizes | _smooth(net, data, point["steps"])
     used = train_hinge(net, data.inputs, data.targets, point["steps"])
     found = landscape(net, data, loss, dense_up_to=9000)
-    result: dict[str, Any] = sizes | {
+    result: Point = sizes | {
         "used": used,
         "loss": found.loss,
         "overlap_ratio": found.overlap_ratio,
@@ -142,7 +145,7 @@ def _reduced(found: Landscape) -> dict[str, float]:
     }
 
 
-def _smooth(net: Any, data: Any, steps: int) -> dict[str, Any]:
+def _smooth(net: Any, data: Any, steps: int) -> Metrics:
     """One run of a smooth network, its Hessian looked at after a tenth and half of the steps, and at the end."""
     found: list[Landscape] = []
 
@@ -185,7 +188,7 @@ def _unreached(net: nn.Sequential, inputs: Tensor) -> int:
     return sum(int((g.flatten(1) == 0).all(0).sum()) for g in gradients.values()) - never
 
 
-def chart(table: pd.DataFrame) -> Any:
+def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
     """The jump: unsatisfied patterns per weight against P/N, and against the loss that is left."""
     import altair as alt
 

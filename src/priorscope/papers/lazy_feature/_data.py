@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -12,17 +12,20 @@ import torch
 
 from priorscope.data import cifar10, digits, fashion_mnist, mnist
 from priorscope.inference import GradientFlow
-from priorscope.lab import Check, Claim, Measured, NotMeasured, Paper, rising
+from priorscope.lab import Check, Claim, Measured, Metrics, NotMeasured, Paper, Point, rising
 from priorscope.models import DenseStack, gap
 from priorscope.papers._over_draws import over_draws
 from priorscope.papers.lazy_feature._claims import SOURCE
+
+if TYPE_CHECKING:
+    import altair as alt
 
 __all__ = ["PAPER"]
 
 SOURCES = {"mnist": mnist, "fashion_mnist": fashion_mnist, "cifar10": cifar10}
 VARIANCE = 2.35  # of weights before GELU, about one over its second moment under N(0, 1): signals keep their size
 # of each scale: (kind, data, side, width, draws of the training set), then what all share
-SIZES: dict[str, tuple[list[tuple[str, str, int, int, int]], dict[str, Any]]] = {
+SIZES: dict[str, tuple[list[tuple[str, str, int, int, int]], Point]] = {
     "tiny": (
         [("dense", "digits", 8, 8, 1), ("conv", "digits", 8, 4, 1)],
         {"n_train": 10, "n_test": 100, "members": 2, "max_turn": 1e-1, "max_steps": 60},
@@ -53,7 +56,7 @@ COMPARED = (("conv", "cifar10"), ("conv", "mnist"), ("dense", "mnist"), ("dense"
 DONE = 0.9  # part of the networks that must have met all margins
 
 
-def grid(scale: str) -> list[dict[str, Any]]:
+def grid(scale: str) -> list[Point]:
     """One point per kind of network and draw of the training set: all members at both output scales in one flow."""
     shapes, common = SIZES[scale]
     return [
@@ -63,7 +66,7 @@ def grid(scale: str) -> list[dict[str, Any]]:
     ]
 
 
-def images(point: dict[str, Any]) -> tuple[SimpleNamespace, SimpleNamespace]:
+def images(point: Point) -> tuple[SimpleNamespace, SimpleNamespace]:
     """Parity of the class, images centred by the training and test sets' mean, each of norm √d; training and test set."""
     n, m, seed = point["n_train"], point["n_test"], point["seed"]
     if point["data"] == "digits":
@@ -80,7 +83,7 @@ def images(point: dict[str, Any]) -> tuple[SimpleNamespace, SimpleNamespace]:
     )
 
 
-def run(point: dict[str, Any]) -> dict[str, Any]:
+def run(point: Point) -> Metrics:
     """Test errors (2, members) of the same starts trained in the feature and in the lazy regime."""
     train, test = images(point)
     K, width = point["members"], point["width"]
@@ -131,7 +134,7 @@ def gain(table: pd.DataFrame, kind: str, data: str) -> Measured:
     return Measured(found, f"{errors.shape[1]} networks of {len(rows)} training sets")
 
 
-def chart(table: pd.DataFrame) -> Any:
+def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
     """Test errors of the two regimes, one line per network, from feature to lazy."""
     import altair as alt
 

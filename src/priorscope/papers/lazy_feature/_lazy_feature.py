@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from priorscope.lab import Paper
+from priorscope.lab import Paper, Point
 from priorscope.papers.lazy_feature._claims import CLAIMS, SOURCE
 from priorscope.papers.lazy_feature._runs import run
+
+if TYPE_CHECKING:
+    import altair as alt
 
 __all__ = ["PAPER"]
 
 RESCALED = [1e-4, 1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e5]
-SIZES: dict[str, dict[str, Any]] = {
+SIZES: dict[str, Point] = {
     "tiny": {
         "n_train": 10,
         "n_test": 100,
@@ -51,7 +54,7 @@ SIZES: dict[str, dict[str, Any]] = {
 }
 
 
-def grid(scale: str) -> list[dict[str, Any]]:
+def grid(scale: str) -> list[Point]:
     """One point per network shape: all seeds, and in a sweep all output scales, are trained in one flow."""
     size = SIZES[scale]
     points = []
@@ -67,7 +70,7 @@ def grid(scale: str) -> list[dict[str, Any]]:
     return points
 
 
-def chart(table: pd.DataFrame) -> Any:
+def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
     """Change of the kernel, time scale, error and variance times h against the rescaled output scale, widths on one axis."""
     import altair as alt
 

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from priorscope.data import digits
 from priorscope.inference import FittedNetworks, GradientFlow, SoftHinge
+from priorscope.lab import Metrics, Point
 from priorscope.models import DenseStack
 from priorscope.probes import frozen_flow, half_times
 
@@ -35,21 +36,21 @@ def split(n_train: int, n_test: int, seed: int) -> tuple[SimpleNamespace, Simple
     )
 
 
-def run(point: dict[str, Any]) -> dict[str, Any]:
+def run(point: Point) -> Metrics:
     """Dispatch on the part."""
     parts = {"sweep": _sweep, "init": _init, "unit": _unit, "offset": _offset}
     return parts[point["part"]](point)
 
 
-def _train(point: dict[str, Any], alphas: np.ndarray, train: SimpleNamespace, **options: Any) -> FittedNetworks:
+def _train(point: Point, alphas: np.ndarray, train: SimpleNamespace, **options: Any) -> FittedNetworks:
     """All seeds at all output scales in one flow; member (a, s) is row a · seeds + s."""
     seeds = point["seeds"]
     stack = DenseStack(train.inputs.shape[1], point["width"], point["depth"], [s for _ in alphas for s in range(seeds)])
     return _flow(point, **options).with_alpha(np.repeat(alphas, seeds).tolist()).fit(stack, train)
 
 
-def _flow(point: dict[str, Any], **options: Any) -> GradientFlow:
-    settings: dict[str, Any] = {"max_steps": point["max_steps"], "record": 1, "time": 1e9} | options
+def _flow(point: Point, **options: Any) -> GradientFlow:
+    settings: Point = {"max_steps": point["max_steps"], "record": 1, "time": 1e9} | options
     return GradientFlow(loss="soft-hinge", stop="fitted", max_turn=point["max_turn"], **settings)
 
 
@@ -81,7 +82,7 @@ def _change(start: Tensor, end: Tensor) -> Tensor:
     return (end - start).flatten(1).norm(dim=1) / start.flatten(1).norm(dim=1)
 
 
-def _sweep(point: dict[str, Any]) -> dict[str, Any]:
+def _sweep(point: Point) -> Metrics:
     train, test = split(point["n_train"], point["n_test"], point["seed"])
     rescaled, seeds = np.asarray(point["rescaled"]), point["seeds"]
     fitted = _train(point, rescaled / np.sqrt(point["width"]), train, record=TIMES)
@@ -110,13 +111,13 @@ def _sweep(point: dict[str, Any]) -> dict[str, Any]:
 
 
 def _frozen(
-    point: dict[str, Any],
+    point: Point,
     fitted: FittedNetworks,
     train: SimpleNamespace,
     test: SimpleNamespace,
     by_scale: Tensor,
     feature: int,
-) -> dict[str, Any]:
+) -> Metrics:
     """Flows of frozen kernels against the networks: initial kernel at the laziest scale, both at a feature scale."""
     seeds, rows = point["seeds"], {}
     kernels, crosses = _kernels(fitted, train.inputs), _kernels(fitted, test.inputs, train.inputs)
@@ -140,13 +141,13 @@ def _distance(a: Tensor, b: Tensor) -> float:
     return float((a.flatten() - b.flatten()).norm() / b.norm())
 
 
-def _unit(point: dict[str, Any]) -> dict[str, Any]:
+def _unit(point: Point) -> Metrics:
     train, test = split(point["n_train"], point["n_test"], point["seed"])
     fitted = _train(point, np.ones(1), train)
     return {"change": _change(*_kernels(fitted, test.inputs[:100])).numpy()}
 
 
-def _offset(point: dict[str, Any]) -> dict[str, Any]:
+def _offset(point: Point) -> Metrics:
     train, test = split(point["n_train"], point["n_test"], point["seed"])
     found = {}
     for name, centre in (("centred", True), ("raw", False)):
@@ -156,7 +157,7 @@ def _offset(point: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _init(point: dict[str, Any]) -> dict[str, Any]:
+def _init(point: Point) -> Metrics:
     """Fluctuation of the initial kernel over seeds, and initial velocities of weights and pre-activations."""
     train, _ = split(point["n_train"], point["n_test"], point["seed"])
     depth, seeds = point["depth"], point["seeds"]

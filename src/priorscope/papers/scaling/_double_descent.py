@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 import torch
 
 from priorscope.inference import train_hinge
-from priorscope.lab import Paper
+from priorscope.lab import Metrics, Paper, Point
 from priorscope.models import plain_network
 from priorscope.papers.jamming._images import counts, parity
 from priorscope.papers.scaling._double_descent_claims import CLAIMS, SOURCE
 from priorscope.papers.scaling._double_descent_measures import star_of
 
+if TYPE_CHECKING:
+    import altair as alt
+
 __all__ = ["PAPER"]
 
 DIM, MARGIN = 10, 1.0
-SIZES: dict[str, dict[str, Any]] = {
+SIZES: dict[str, Point] = {
     "tiny": {
         "common": {"data": "digits", "n_test": 400, "steps": 800, "depth": 2, "rate": 3e-3},
         "n_train": 80,
@@ -43,7 +46,7 @@ SIZES: dict[str, dict[str, Any]] = {
 }
 
 
-def grid(scale: str) -> list[dict[str, Any]]:
+def grid(scale: str) -> list[Point]:
     """All widths at one number of patterns, then all numbers of patterns at one width."""
     size = SIZES[scale]
     width, sizes = size["norm"]
@@ -55,7 +58,7 @@ def grid(scale: str) -> list[dict[str, Any]]:
     ]
 
 
-def run(point: dict[str, Any]) -> dict[str, Any]:
+def run(point: Point) -> Metrics:
     """Train one network by full-batch Adam at a constant rate; test error along the way, norm of the output at the end."""
     train, test = parity(point["data"], point["n_train"], point["n_test"], point["seed"], DIM)
     net = plain_network(DIM, point["width"], point["depth"], seed=point["seed"], gain=MARGIN)
@@ -96,7 +99,7 @@ def run(point: dict[str, Any]) -> dict[str, Any]:
 _SIDES = ("train", "test")
 
 
-def chart(table: pd.DataFrame) -> Any:
+def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
     """Test error at the end and at its lowest along training against N; norm of the output; the transition dashed.
 
     Networks that died in training, whose output is zero everywhere, are left out (some of width one).

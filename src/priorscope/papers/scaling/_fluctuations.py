@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -10,7 +10,7 @@ import torch
 
 from priorscope.data import Split
 from priorscope.inference import train_hinge
-from priorscope.lab import Paper
+from priorscope.lab import Metrics, Paper, Point
 from priorscope.models import DenseStack, plain_network
 from priorscope.papers.jamming._images import counts, parity
 from priorscope.papers.lazy_feature._runs import split
@@ -24,10 +24,13 @@ from priorscope.papers.scaling._fluctuations_claims import CLAIMS, SOURCE
 from priorscope.papers.scaling._fluctuations_measures import star_of
 from priorscope.probes import kernel_fluctuations
 
+if TYPE_CHECKING:
+    import altair as alt
+
 __all__ = ["PAPER"]
 
 DIM, MARGIN = 10, 1.0
-SCALES: dict[str, dict[str, Any]] = {
+SCALES: dict[str, Point] = {
     "tiny": {
         "common": {"data": "digits", "n_train": 60, "n_test": 300, "n_gradients": 100, "depth": 2, "compared": 4},
         "optimiser": {"steps": 800, "rate": 5e-3},
@@ -56,7 +59,7 @@ SCALES: dict[str, dict[str, Any]] = {
 }
 
 
-def grid(scale: str) -> list[dict[str, Any]]:
+def grid(scale: str) -> list[Point]:
     """One point per width: its members, which are averaged, train on the same patterns. Then kernels at the start.
 
     ``compared`` members of every width are compared with their ensemble; widths with more give the law of ensemble sizes.
@@ -73,7 +76,7 @@ def grid(scale: str) -> list[dict[str, Any]]:
     ]
 
 
-def run(point: dict[str, Any]) -> dict[str, Any]:
+def run(point: Point) -> Metrics:
     """Errors of members and of their ensembles, and distances of decision boundaries; or both variances of kernels."""
     if point["part"] == "kernel":
         return _kernels(point)
@@ -92,9 +95,7 @@ def run(point: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _member(
-    point: dict[str, Any], seed: int, train: Split, test: Split
-) -> tuple[dict[str, Any], np.ndarray, np.ndarray]:
+def _member(point: Point, seed: int, train: Split, test: Split) -> tuple[Point, np.ndarray, np.ndarray]:
     """Counts of one trained network, its outputs times labels on the test points, and their gradients over the input."""
     net = plain_network(DIM, point["width"], point["depth"], seed=seed, gain=MARGIN)
     rate = min(point["rate"], 0.1 * point["width"] ** -1.5) if point["width"] > 100 else point["rate"]
@@ -107,15 +108,13 @@ def _member(
     return counts(net, train, MARGIN) | {"used": used}, margins, slopes
 
 
-def _reduced(F: np.ndarray, G: np.ndarray, compared: int) -> dict[str, Any]:
+def _reduced(F: np.ndarray, G: np.ndarray, compared: int) -> Metrics:
     """What is averaged over members: all of them in the first row, then each of eight blocks left out."""
 
     def single_and_together(keep: np.ndarray) -> list[float]:
         return [float((F[keep] <= 0).mean()), *ensemble_errors(F[keep], [len(keep)])]
 
-    found: dict[str, Any] = {
-        "single_and_together": with_and_without(min(compared, len(F)), single_and_together).tolist()
-    }
+    found: Point = {"single_and_together": with_and_without(min(compared, len(F)), single_and_together).tolist()}
     if len(F) < 4 * SIZES[-1]:  # half of the members are the reference, and ensembles of every size come twice at least
         return found
     half = len(F) // 2
@@ -131,7 +130,7 @@ def _reduced(F: np.ndarray, G: np.ndarray, compared: int) -> dict[str, Any]:
     }
 
 
-def _kernels(point: dict[str, Any]) -> dict[str, Any]:
+def _kernels(point: Point) -> Metrics:
     train, test = split(point["n_train"], point["n_test"], point["seed"])
     stack = DenseStack(train.inputs.shape[1], point["width"], point["depth"], range(point["members"]))
     found = kernel_fluctuations(
@@ -144,7 +143,7 @@ def _kernels(point: dict[str, Any]) -> dict[str, Any]:
     return {"learnt": spread[0], "start": spread[1]}
 
 
-def chart(table: pd.DataFrame) -> Any:
+def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
     """Error of single networks and of the ensemble against N; error of ensembles of M members at one width."""
     import altair as alt
 

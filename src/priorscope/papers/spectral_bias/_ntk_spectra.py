@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -12,10 +12,13 @@ from torch import nn
 
 import priorscope.data as data
 import priorscope.models as m
-from priorscope.lab import Check, Claim, Measured, Paper, at_least, at_most, below
+from priorscope.lab import Check, Claim, Measured, Metrics, Paper, Point, at_least, at_most, below
 from priorscope.papers._over_draws import highest, lowest, over_draws
 from priorscope.probes import empirical_ntk, spectrum
 from priorscope.statistics import fit_power_law
+
+if TYPE_CHECKING:
+    import altair as alt
 
 __all__ = ["PAPER"]
 
@@ -26,7 +29,7 @@ DATASETS = {"tiny": ("digits",), "small": ("mnist", "cifar10"), "paper": ("mnist
 OUTLIERS = 20  # "a handful": eigenvalues above a twentieth of the first
 
 
-def grid(scale: str) -> list[dict[str, Any]]:
+def grid(scale: str) -> list[Point]:
     """Data sets, networks and draws; every draw has its own weights and its own images."""
     n, width, draws = SIZES[scale]
     return [
@@ -66,7 +69,7 @@ def stored_ranks(n: int) -> np.ndarray:
     return np.concatenate([whole[whole < first], tail, whole[whole > last]])
 
 
-def run(point: dict[str, Any]) -> dict[str, Any]:
+def run(point: Point) -> Metrics:
     """Eigenvalues of one network's kernel on one batch of images, relative to the first."""
     n, seed = point["n"], point["seed"]
     if point["dataset"] == "digits":
@@ -124,7 +127,7 @@ def _r2(x: np.ndarray, curves: np.ndarray) -> float:
     return 1 - float((y - np.polyval(np.polyfit(x, y, 1), x)).var() / y.var())
 
 
-def chart(table: pd.DataFrame) -> Any:
+def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
     """Relative eigenvalue against rank: line the mean over draws, band from the smallest to the largest."""
     import altair as alt
 

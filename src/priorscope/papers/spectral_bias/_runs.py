@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import pi
-from typing import Any
 
 import numpy as np
 import torch
@@ -13,18 +12,18 @@ from torch import Tensor
 import priorscope.data as data
 import priorscope.inference as inference
 import priorscope.models as m
+from priorscope.lab import Metrics, Point
 from priorscope.probes import circle_modes, empirical_ntk, spectral_bias
 from priorscope.probes.spectra.bias import Flow, identity_error
 from priorscope.statistics import fit_power_law
 from priorscope.system import System
 
-Point = dict[str, Any]
 MODES = 7  # constant, and sine and cosine of frequencies 1 to 3
 
 
 def architecture(name: str) -> tuple[m.Architecture, tuple[int, ...]]:
     """The three kinds of layers of the theorem, with a smooth activation, and the shape of their inputs."""
-    v: dict[str, Any] = {"weight_variance": 1.5, "bias_variance": 0.1}
+    v: Point = {"weight_variance": 1.5, "bias_variance": 0.1}
     act = m.Activation("erf")
     if name == "fc":
         return m.Architecture("fc", (m.Dense(**v), act, m.Dense(**v), act, m.Dense(**v))), (5,)
@@ -40,7 +39,7 @@ def inputs(n: int, shape: tuple[int, ...], seed: int) -> Tensor:
     return data.sphere(n, dim, radius=dim**0.5, seed=seed, dtype=torch.float64).reshape(n, *shape)
 
 
-def run_identity(point: Point) -> dict[str, Any]:
+def run_identity(point: Point) -> Metrics:
     """Both sides of the residual identity, on training and on other points, at the start and after some training."""
     arch, shape = architecture(point["network"])
     seed, n = point["seed"], point["n"]
@@ -56,7 +55,7 @@ def run_identity(point: Point) -> dict[str, Any]:
     return {"train_error": max(e[0] for e in errors), "off_train_error": max(e[1] for e in errors)}
 
 
-def run_concentration(point: Point) -> dict[str, Any]:
+def run_concentration(point: Point) -> Metrics:
     """Distance of one network's kernel at the start from the infinite-width one."""
     arch, shape = architecture(point["network"])
     x = inputs(point["n"], shape, seed=0)
@@ -66,11 +65,11 @@ def run_concentration(point: Point) -> dict[str, Any]:
     return {"distance": float((found - exact).square().mean().sqrt() / scale)}
 
 
-def run_antisymmetric(point: Point) -> dict[str, Any]:
+def run_antisymmetric(point: Point) -> Metrics:
     """Output and kernel of the antisymmetric network beside those of the plain network with the same draw."""
     arch, shape = architecture(point["network"])
     x = inputs(point["n"], shape, seed=point["seed"])
-    options: dict[str, Any] = {"width": point["width"], "seed": point["seed"], "dtype": torch.float64}
+    options: Point = {"width": point["width"], "seed": point["seed"], "dtype": torch.float64}
     plain, paired = arch.network(shape, **options), arch.network(shape, initialisation="antisymmetric", **options)
     kernel, twin = empirical_ntk(plain, x), empirical_ntk(paired, x)
     with torch.no_grad():
@@ -98,7 +97,7 @@ def circle_system(width: int, n: int, seed: int, points: int = 360) -> System:
     return System(pairs, arch, inference.GradientFlow(), width=width, initialisation="antisymmetric")
 
 
-def run_dynamics(point: Point) -> dict[str, Any]:
+def run_dynamics(point: Point) -> Metrics:
     """Gradient flow on the circle, in Fourier modes, up to a time in units of the fourth eigenvalue's."""
     system = circle_system(point["width"], point["n"], point["seed"])
     modes = circle_modes(system.model, degree_max=8)
@@ -122,7 +121,7 @@ def run_dynamics(point: Point) -> dict[str, Any]:
     }
 
 
-def run_smoothness(point: Point) -> dict[str, Any]:
+def run_smoothness(point: Point) -> Metrics:
     """Ideal dynamics of targets whose power at frequency k is k^-b, on a circle of evenly spaced points."""
     n = point["n"]
     angles = 2 * pi * torch.arange(n, dtype=torch.float64) / n

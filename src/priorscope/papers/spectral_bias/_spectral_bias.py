@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from priorscope.lab import Paper
+from priorscope.lab import Metrics, Paper, Point
 from priorscope.papers.spectral_bias._claims import CLAIMS, SOURCE
 from priorscope.papers.spectral_bias._runs import (
-    Point,
     run_antisymmetric,
     run_concentration,
     run_dynamics,
     run_identity,
     run_smoothness,
 )
+
+if TYPE_CHECKING:
+    import altair as alt
 
 __all__ = ["PAPER"]
 
@@ -57,12 +59,12 @@ def grid(scale: str) -> list[Point]:
     return points
 
 
-def run(point: Point) -> dict[str, Any]:
+def run(point: Point) -> Metrics:
     """One point, by its kind."""
     return RUNS[point["kind"]](point)
 
 
-def chart(table: pd.DataFrame) -> Any:
+def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
     """Left: projections (points) and their ideal decay (lines) at the largest sizes. Right: kernel distance by width."""
     import altair as alt
 

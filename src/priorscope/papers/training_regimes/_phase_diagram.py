@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from priorscope.inference import GradientFlow
-from priorscope.lab import Claim, Paper, above
+from priorscope.lab import Claim, Metrics, Paper, Point, above
 from priorscope.models import DenseStack
 from priorscope.papers.jamming._images import parity
 from priorscope.papers.training_regimes._phase_diagram_chart import chart
@@ -16,7 +14,7 @@ from priorscope.papers.training_regimes._stripe_claims import SOURCE
 
 __all__ = ["PAPER"]
 
-SIZES: dict[str, dict[str, Any]] = {
+SIZES: dict[str, Point] = {
     "tiny": {
         "data": "digits",
         "n_train": 30,
@@ -50,14 +48,14 @@ SIZES: dict[str, dict[str, Any]] = {
 }
 
 
-def grid(scale: str) -> list[dict[str, Any]]:
+def grid(scale: str) -> list[Point]:
     """One point per width: all seeds at all output scales are trained in one flow; the widest, which take longest, first."""
     size = SIZES[scale]
     common = {name: value for name, value in size.items() if name != "widths"}
     return [{"width": h, "depth": 2, "dim": 10, "seed": 0, **common} for h in reversed(size["widths"])]
 
 
-def run(point: dict[str, Any]) -> dict[str, Any]:
+def run(point: Point) -> Metrics:
     """Train every member of one width and say which fitted, how far kernels moved, and how well they generalise."""
     train, test = parity(point["data"], point["n_train"], point["n_test"], point["seed"], point["dim"])
     rescaled, seeds, h = np.asarray(point["rescaled"], dtype=float), int(point["seeds"]), int(point["width"])

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from priorscope.papers.lazy_feature._measures import crossover
 from priorscope.papers.training_regimes._phase_diagram_measures import jamming_width, success
+
+if TYPE_CHECKING:
+    import altair as alt
 
 __all__ = ["cells", "chart", "lines"]
 
@@ -53,7 +56,7 @@ def lines(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(found).dropna()
 
 
-def chart(table: pd.DataFrame) -> Any:
+def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
     """Left: the plane. Right: errors of one network and of the ensemble against the width, at three output scales."""
     import altair as alt
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -12,14 +12,17 @@ from torch import Tensor
 
 from priorscope.data import stripe
 from priorscope.inference import GradientFlow
-from priorscope.lab import Paper
+from priorscope.lab import Metrics, Paper, Point
 from priorscope.models import ShallowStack
 from priorscope.papers.training_regimes._stripe_claims import CLAIMS, SOURCE
 from priorscope.probes import compression, frozen_flows
 
+if TYPE_CHECKING:
+    import altair as alt
+
 __all__ = ["PAPER"]
 
-SIZES: dict[str, dict[str, Any]] = {
+SIZES: dict[str, Point] = {
     "tiny": {
         "sizes": [8],
         "common": {"dim": 3, "width": 20, "kernel_width": 50, "n_test": 200, "data_seeds": 2, "rescaled": 1e-2},
@@ -45,13 +48,13 @@ SIZES: dict[str, dict[str, Any]] = {
 }
 
 
-def grid(scale: str) -> list[dict[str, Any]]:
+def grid(scale: str) -> list[Point]:
     """One point per number of patterns: the networks of all training sets of that size are trained in one flow."""
     size = SIZES[scale]
     return [{"n_train": n, **size["common"], **size["steps"], "seed": 0} for n in size["sizes"]]
 
 
-def run(point: dict[str, Any]) -> dict[str, Any]:
+def run(point: Point) -> Metrics:
     """Errors of feature training, of the flow of a wide network's initial kernel, and of the latter on squeezed inputs."""
     dim, seeds = point["dim"], range(point["data_seeds"])
     sets = [stripe(point["n_train"], dim, 1000 * point["seed"] + s) for s in seeds]
@@ -105,7 +108,7 @@ def _frozen(
     return found
 
 
-def chart(table: pd.DataFrame) -> Any:
+def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
     """Learning curves of the three trainings, compression against P beside √P, and one network's neurons."""
     import altair as alt
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time as clock
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -22,6 +22,9 @@ from priorscope.probes.curves.pilot import (
     tuned_regression,
     with_folds,
 )
+
+if TYPE_CHECKING:
+    import altair as alt
 
 __all__ = ["LearningCurve", "check_ridge", "learning_curve", "measure"]
 
@@ -70,7 +73,7 @@ class LearningCurve:
             frame["misclassified"] = self.wrong
         return frame
 
-    def chart(self) -> Any:
+    def chart(self) -> alt.TopLevelMixin:
         """Error against training size on log axes; bars are the 90 % bootstrap interval."""
         import altair as alt
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import torch
@@ -14,6 +14,9 @@ from priorscope.inference import can_batch
 from priorscope.probes.geometry._average import _draw_probes, _error, _probe
 from priorscope.probes.geometry._correlation import matrix_correlation, second_moment
 from priorscope.probes.geometry._draws import Draws, Stacked
+
+if TYPE_CHECKING:
+    import altair as alt
 
 __all__ = ["GeometryEvolution", "geometry_evolution"]
 
@@ -56,7 +59,7 @@ class GeometryEvolution:
         row = {"corr_s": self.corr_s, "corr_gsg": self.corr_gsg, "relative_error": self.relative_error}
         return pd.DataFrame([{**row, "n_models": self.n_models}])
 
-    def chart(self) -> Any:
+    def chart(self) -> alt.TopLevelMixin:
         """Entries of Δ against those of GSG (scaled to one norm), at most 2,000 of them."""
         import altair as alt
 

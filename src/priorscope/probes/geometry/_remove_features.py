@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import torch
@@ -11,6 +11,9 @@ from torch import Tensor
 
 from priorscope.data import Dataset
 from priorscope.probes.geometry import AverageGeometry, average_geometry
+
+if TYPE_CHECKING:
+    import altair as alt
 
 __all__ = ["FeatureRemoval", "remove_features"]
 
@@ -42,7 +45,7 @@ class FeatureRemoval:
         ]
         return pd.DataFrame(rows)
 
-    def chart(self) -> Any:
+    def chart(self) -> alt.TopLevelMixin:
         """Bars of the removed variance."""
         import altair as alt
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 import torch
 from torch import Tensor
+
+if TYPE_CHECKING:
+    import altair as alt
 
 __all__ = ["AverageGeometry"]
 
@@ -84,7 +87,7 @@ class AverageGeometry:
             }
         )
 
-    def chart(self) -> Any:
+    def chart(self) -> alt.LayerChart:
         """Eigenvalue against rank on log axes."""
         import altair as alt
 
@@ -103,7 +106,7 @@ class AverageGeometry:
             .properties(width=420, height=280)
         )
 
-    def picture(self, limit: int = 64) -> Any:
+    def picture(self, limit: int = 64) -> alt.Chart:
         """G itself as an image, averaged in blocks down to ``limit`` rows where it is larger."""
         import altair as alt
 
@@ -125,7 +128,7 @@ class AverageGeometry:
             .properties(width=280, height=280)
         )
 
-    def modes_picture(self, n_modes: int = 4) -> Any:
+    def modes_picture(self, n_modes: int = 4) -> alt.FacetChart:
         """The leading and the trailing eigenvectors as images (for inputs that are images; channels averaged)."""
         import altair as alt
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import torch
@@ -11,6 +11,9 @@ from torch import Tensor
 
 from priorscope.data import Dataset
 from priorscope.probes.geometry import AverageGeometry, average_geometry
+
+if TYPE_CHECKING:
+    import altair as alt
 
 __all__ = ["SampleScores", "prune", "sample_scores"]
 
@@ -38,7 +41,7 @@ class SampleScores:
         labels = None if self.labels is None else self.labels.tolist()
         return pd.DataFrame({"sample": range(len(self.scores)), "score": self.scores.tolist(), "label": labels})
 
-    def chart(self) -> Any:
+    def chart(self) -> alt.TopLevelMixin:
         """Histogram of the scores, by label where there are labels; of 5,000 random samples where there are more."""
         import altair as alt
 

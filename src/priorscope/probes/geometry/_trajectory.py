@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import torch
@@ -16,6 +16,9 @@ from priorscope.inference import can_batch, over_networks, stacked_accuracy, tra
 from priorscope.probes.geometry import AverageGeometry, average_geometry
 from priorscope.probes.geometry._correlation import matrix_correlation, second_moment
 from priorscope.probes.geometry._draws import Draws, Stacked
+
+if TYPE_CHECKING:
+    import altair as alt
 
 __all__ = ["GeometryTrajectory", "geometry_trajectory"]
 
@@ -66,7 +69,7 @@ class GeometryTrajectory:
             }
         )
 
-    def chart(self) -> Any:
+    def chart(self) -> alt.TopLevelMixin:
         """Correlations with GSG and S along training, and the velocity below."""
         import altair as alt
 

@@ -6,12 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from priorscope.models import count_weights
 from priorscope.probes.landscapes._jamming_point import parts_of
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
 
 __all__ = ["JammingLoad", "jamming_load"]
 
@@ -57,14 +61,14 @@ class JammingLoad:
         """P* / N at the transition."""
         return self.p_star / self.n_weights
 
-    def table(self) -> Any:
+    def table(self) -> pd.DataFrame:
         """One row a number of patterns."""
         import pandas as pd
 
         rows = {"n_train": self.n_train, "success": self.success}
         return pd.DataFrame(rows).assign(n_weights=self.n_weights, n_seeds=self.n_seeds)
 
-    def chart(self) -> Any:
+    def chart(self) -> alt.TopLevelMixin:
         """Success against the number of patterns, with the transition marked."""
         import altair as alt
         import pandas as pd

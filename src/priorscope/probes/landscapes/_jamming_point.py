@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -13,6 +13,10 @@ from torch import Tensor, nn
 
 from priorscope.inference import AllFitted, GradientDescent, GradientFlow, check_data
 from priorscope.models import Ensemble, count_weights
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
 
 __all__ = ["JammingPoint", "jamming_point"]
 
@@ -60,14 +64,14 @@ class JammingPoint:
         """P / N* at the transition."""
         return self.n_train / self.n_star
 
-    def table(self) -> Any:
+    def table(self) -> pd.DataFrame:
         """One row a width."""
         import pandas as pd
 
         rows = {"width": self.widths, "n_weights": self.n_weights, "success": self.success}
         return pd.DataFrame(rows).assign(n_train=self.n_train, n_seeds=self.n_seeds)
 
-    def chart(self) -> Any:
+    def chart(self) -> alt.TopLevelMixin:
         """Success against the number of weights, with the transition marked."""
         import altair as alt
         import pandas as pd

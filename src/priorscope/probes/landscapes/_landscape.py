@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -15,6 +15,10 @@ from priorscope.probes.landscapes._effective import count_cusps, effective_param
 from priorscope.probes.landscapes._exponents import small_argument_exponent
 from priorscope.probes.landscapes._hessian import hessian_operators, hessian_split, lanczos_density
 from priorscope.statistics import Interval
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
 
 __all__ = ["Landscape", "landscape"]
 
@@ -125,7 +129,7 @@ class Landscape:
         found = small_argument_exponent(gaps)
         return Interval(-found.value, -found.high, -found.low)
 
-    def table(self) -> Any:
+    def table(self) -> pd.DataFrame:
         """One row with every count."""
         import pandas as pd
 
@@ -144,7 +148,7 @@ class Landscape:
         ]
         return pd.DataFrame([{name: getattr(self, name) for name in names}])
 
-    def chart(self) -> Any:
+    def chart(self) -> alt.TopLevelMixin:
         """Histograms of the eigenvalues of the three matrices."""
         import altair as alt
         import pandas as pd

@@ -3,11 +3,14 @@ r"""Learnability of the modes of a kernel at a sample size: the self-consistent 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+
+if TYPE_CHECKING:
+    import altair as alt
 
 __all__ = ["ModeLearnability", "effective_regularisation", "mode_learnability"]
 
@@ -87,7 +90,7 @@ class ModeLearnability:
             frame["power"] = self.power
         return frame
 
-    def chart(self) -> Any:
+    def chart(self) -> alt.TopLevelMixin:
         """Learnability against the rank of the mode, logarithmic in rank."""
         import altair as alt
 

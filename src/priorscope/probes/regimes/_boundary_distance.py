@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
 
 __all__ = ["BoundaryDistance", "boundary_distance", "boundary_shift"]
 
@@ -53,13 +57,13 @@ class BoundaryDistance:
         """Part of the points that are classified differently."""
         return len(self.shift) / self.n_points
 
-    def table(self) -> Any:
+    def table(self) -> pd.DataFrame:
         """One row per point that is classified differently."""
         import pandas as pd
 
         return pd.DataFrame({"shift": self.shift, "linear": self.linear, "crossing": self.crossing})
 
-    def chart(self) -> Any:
+    def chart(self) -> alt.TopLevelMixin:
         """Way to the boundary along the gradient against its first-order value; the diagonal dashed."""
         import altair as alt
         import pandas as pd

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    import altair as alt
+
     from priorscope.probes.regimes._result import Regime
 
 __all__ = ["movement_chart", "phase_chart"]
@@ -15,7 +17,7 @@ DECADES: dict[str, Any] = {"values": [10.0**k for k in range(-12, 13)], "format"
 NAMES = {"kernel_change": "kernel", "weight_change": "weights", "activation_change": "activations"}
 
 
-def movement_chart(regime: Regime) -> Any:
+def movement_chart(regime: Regime) -> alt.LayerChart:
     """Relative change of kernel, weights and activations; dashed: the network's own scale, and the level of the crossover."""
     import altair as alt
     import pandas as pd
@@ -34,7 +36,7 @@ def movement_chart(regime: Regime) -> Any:
     return (points + curves + own + level).properties(width=300, height=280)
 
 
-def phase_chart(regime: Regime) -> Any:
+def phase_chart(regime: Regime) -> alt.LayerChart:
     r"""The plane (h, √h α): jammed on the left, features below the crossover, lazy above; the network is the large point.
 
     Drawn from this network's own crossover, which for wide networks does not depend on the width (L.5), and from the

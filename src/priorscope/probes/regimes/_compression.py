@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
 
 __all__ = ["Compression", "compression"]
 
@@ -29,13 +33,13 @@ class Compression:
         r"""Compression :math:`\Lambda = W_\parallel/W_\perp` of each member: 1 without learning, larger after it."""
         return np.asarray(self.parallel / self.perpendicular)
 
-    def table(self) -> Any:
+    def table(self) -> pd.DataFrame:
         """One row a member."""
         import pandas as pd
 
         return pd.DataFrame({"parallel": self.parallel, "perpendicular": self.perpendicular, "ratio": self.ratio})
 
-    def chart(self) -> Any:
+    def chart(self) -> alt.TopLevelMixin:
         """Scale along the informative directions against that across them, a point a member."""
         import altair as alt
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from priorscope.statistics import Interval, seed_interval
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
 
 __all__ = ["ExcessError", "Fluctuations", "excess_error", "fluctuations"]
 
@@ -29,13 +33,13 @@ class Fluctuations:
     error: np.ndarray  # (S,), mean over disjoint ensembles
     spread: np.ndarray  # (S,), standard error of that mean; NaN where there is one ensemble
 
-    def table(self) -> Any:
+    def table(self) -> pd.DataFrame:
         """One row an ensemble size."""
         import pandas as pd
 
         return pd.DataFrame({"size": self.sizes, "error": self.error, "standard_error": self.spread})
 
-    def chart(self) -> Any:
+    def chart(self) -> alt.TopLevelMixin:
         """Error against the size of the ensemble."""
         import altair as alt
 

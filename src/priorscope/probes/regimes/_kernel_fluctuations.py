@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
 
 __all__ = ["KernelFluctuations", "kernel_fluctuations"]
 
@@ -42,14 +46,14 @@ class KernelFluctuations:
         """Variance of the part left from the start, mean over points: does not fall with the width."""
         return float(self.start.var(0).mean())
 
-    def table(self) -> Any:
+    def table(self) -> pd.DataFrame:
         """One row a part."""
         import pandas as pd
 
         parts = {"learnt": self.variance, "start": self.start_variance, "both": float(self.predictions.var(0).mean())}
         return pd.DataFrame({"part": list(parts), "variance": list(parts.values())})
 
-    def chart(self) -> Any:
+    def chart(self) -> alt.TopLevelMixin:
         """Variance of each part."""
         import altair as alt
 

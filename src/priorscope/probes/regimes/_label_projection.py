@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -11,6 +11,10 @@ from torch import Tensor
 
 from priorscope.inference import FittedNetworks
 from priorscope.probes.regimes._movement import stacked_ntk
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
 
 __all__ = ["LabelProjection", "label_projection"]
 
@@ -37,7 +41,7 @@ class LabelProjection:
         """Part of the labels on the ``top`` first components, (T, K)."""
         return self.projection[..., :top].sum(-1)
 
-    def table(self) -> Any:
+    def table(self) -> pd.DataFrame:
         """One row a time, member and component."""
         import pandas as pd
 
@@ -48,7 +52,7 @@ class LabelProjection:
         columns = {"eigenvalue": self.eigenvalues.ravel(), "projection": self.projection.ravel()}
         return pd.DataFrame(columns, index=index).reset_index()
 
-    def chart(self) -> Any:
+    def chart(self) -> alt.TopLevelMixin:
         """Left: labels on the first components against time. Right: on each component, at the start and at the end."""
         import altair as alt
         import pandas as pd

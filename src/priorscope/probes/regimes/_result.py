@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
 
 __all__ = ["Regime", "crossing"]
 
@@ -138,7 +142,7 @@ class Regime:
         tail = "no difference beyond the seeds" if abs(gap) <= noise else ("the larger" if gap > 0 else "the smaller")
         return f"{said}: {tail}{'' if tail.startswith('no') else ' one does better'}."
 
-    def table(self) -> Any:
+    def table(self) -> pd.DataFrame:
         """Tidy: one row a member."""
         import pandas as pd
 
@@ -152,17 +156,19 @@ class Regime:
         columns |= {n: np.asarray(getattr(self, n)).ravel() for n in names if getattr(self, n) is not None}
         return pd.DataFrame(columns)
 
-    def phase_chart(self) -> Any:
+    def phase_chart(self) -> alt.TopLevelMixin:
         """The plane of width and output scale with this network's point on it."""
         from priorscope.probes.regimes._chart import phase_chart
 
         return phase_chart(self)
 
-    def chart(self) -> Any:
+    def chart(self) -> alt.TopLevelMixin:
         """Left: how far kernel, weights and activations move at each output scale. Right: the point on the phase diagram."""
+        import altair as alt
+
         from priorscope.probes.regimes._chart import movement_chart, phase_chart
 
-        return (movement_chart(self) | phase_chart(self)).resolve_scale(color="independent")
+        return alt.hconcat(movement_chart(self), phase_chart(self)).resolve_scale(color="independent")
 
 
 def _mean(values: np.ndarray) -> float:

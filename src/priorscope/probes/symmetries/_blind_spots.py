@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import torch
@@ -12,6 +12,9 @@ from torch import Tensor
 from priorscope.contracts import name_of
 from priorscope.data import Dataset
 from priorscope.probes.geometry import AverageGeometry, average_geometry
+
+if TYPE_CHECKING:
+    import altair as alt
 
 __all__ = ["BlindSpots", "blind_spots"]
 
@@ -79,7 +82,7 @@ class BlindSpots:
             }
         )
 
-    def chart(self) -> Any:
+    def chart(self) -> alt.TopLevelMixin:
         """Share of variance against visibility, one point a direction; the dashed line is the threshold."""
         import altair as alt
 
@@ -99,7 +102,7 @@ class BlindSpots:
         rule = alt.Chart(pd.DataFrame({"t": [self.threshold]})).mark_rule(strokeDash=[4, 4]).encode(x="t:Q")
         return (points + rule).properties(width=420, height=300)
 
-    def pictures(self, n: int = 6) -> Any:
+    def pictures(self, n: int = 6) -> alt.TopLevelMixin:
         """The ``n`` least visible directions as images (image data only; channels averaged)."""
         import altair as alt
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from priorscope.data.groups import Group, named
 from priorscope.probes.symmetries import Symmetry, symmetry
 from priorscope.system import System
+
+if TYPE_CHECKING:
+    import altair as alt
 
 __all__ = ["InvarianceTable", "invariance_table"]
 
@@ -37,7 +40,7 @@ class InvarianceTable:
         wide = table.pivot(index="system", columns="group", values="invariant")
         return wide.loc[table.system.unique(), table.group.unique()].astype(bool)
 
-    def chart(self) -> Any:
+    def chart(self) -> alt.TopLevelMixin:
         """Tiles: dark where invariant, pale blue where seeds did not refute it; relative change, or p of the black box."""
         import altair as alt
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 import torch
@@ -24,6 +24,9 @@ from priorscope.probes.symmetries._coupling import couple
 from priorscope.probes.symmetries._elements import moving_elements
 from priorscope.probes.symmetries._energy import energy_test
 from priorscope.system import System
+
+if TYPE_CHECKING:
+    import altair as alt
 
 __all__ = ["Symmetry", "symmetry"]
 
@@ -67,7 +70,7 @@ class Symmetry:
         """One row."""
         return pd.DataFrame([{key: getattr(self, key) for key in self.__dataclass_fields__}])
 
-    def chart(self) -> Any:
+    def chart(self) -> alt.TopLevelMixin:
         """The size of the change on a log axis, coloured by the answer."""
         import altair as alt
 

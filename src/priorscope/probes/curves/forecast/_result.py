@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -12,6 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from priorscope.probes.curves._learning_curve import LearningCurve
 from priorscope.probes.curves.forecast._caution import Caution
 from priorscope.statistics import Interval, log_interpolate
+
+if TYPE_CHECKING:
+    import altair as alt
 
 __all__ = ["Forecast", "SamplesNeeded"]
 
@@ -186,7 +189,7 @@ class Forecast:
         ]
         return pd.concat(parts, ignore_index=True)
 
-    def chart(self) -> Any:
+    def chart(self) -> alt.TopLevelMixin:
         """Lines: forecasts; band: interval of the combined one; points: errors measured on the pilot."""
         import altair as alt
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -17,6 +17,9 @@ from priorscope.probes.spectra.sphere._gap_trace import gap_trace
 from priorscope.probes.spectra.sphere._modes import Family, families
 from priorscope.probes.spectra.sphere._reader import read_architecture
 from priorscope.probes.spectra.sphere._series import KernelSeries
+
+if TYPE_CHECKING:
+    import altair as alt
 
 __all__ = ["SphereSpectrum", "sphere_spectrum"]
 
@@ -150,7 +153,7 @@ class SphereSpectrum:
         ]
         return pd.DataFrame(rows)
 
-    def chart(self) -> Any:
+    def chart(self) -> alt.TopLevelMixin:
         """Eigenvalue against rank on log axes, coloured by order: each family is a step."""
         import altair as alt
 
