@@ -208,7 +208,7 @@ REFUSED: dict[str, tuple[Callable[[], nn.Module], str]] = {
         "most of whose weights are zero",
     ),
     "chance": (
-        lambda: Fn(lambda s, x: s.c(F.relu(s.a(x) * (2.0 if random.random() < 0.5 else 2.0)))),
+        lambda: Fn(lambda s, x: s.c(F.relu(s.a(x) * (2.0 if random.random() < 2 else 3.0)))),
         "draws random numbers",
     ),
     "everything dropped": (lambda: nn.Sequential(nn.Linear(4, 8), nn.Dropout(1.0), nn.Linear(8, 1)), "this Dropout"),
