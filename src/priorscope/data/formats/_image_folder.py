@@ -102,7 +102,7 @@ def _picture(file: Path, told: Counter[str]) -> Image.Image:
             warnings.simplefilter("error", Image.DecompressionBombWarning)
             with Image.open(file) as image:
                 image.load()
-                if getattr(image, "n_frames", 1) > 1:
+                if _has_more_frames(image):
                     told["pictures have several frames; the first was read"] += 1
                 upright = ImageOps.exif_transpose(image)
                 if upright.size != image.size or image.getexif().get(0x0112, 1) != 1:
@@ -121,6 +121,15 @@ def _picture(file: Path, told: Counter[str]) -> Image.Image:
     if upright.mode in ("RGBA", "LA", "PA") or "transparency" in upright.info:
         told["pictures lost their transparency"] += 1
     return upright.convert("L" if upright.mode in _GREY else "RGB")
+
+
+def _has_more_frames(image: Image.Image) -> bool:
+    try:
+        image.seek(1)
+    except EOFError:
+        return False
+    image.seek(0)
+    return True
 
 
 def _stacked(pictures: _Pictures, size: int | tuple[int, int] | None, mode: str) -> tuple[NDArray[np.uint8], list[str]]:

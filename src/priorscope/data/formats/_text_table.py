@@ -7,9 +7,9 @@ import io
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice, pairwise
+from itertools import islice
 
-from priorscope.data.tables._column import NUMBER_GAPS
+from priorscope.data.formats._row_of_names import has_names, mostly_numbers
 from priorscope.data.tables._notation import Decimal, is_numeral, votes
 
 __all__: list[str] = []
@@ -69,7 +69,7 @@ def read_text_table(text: str, file: str, header: bool | None, decimal: Decimal 
     notes += more
     if separator != ",":
         notes += (f"columns are separated by {_NAMES[separator]}",)
-    named, why = _has_names(rows, file) if header is None else (header, "")
+    named, why = has_names(rows, file) if header is None else (header, "")
     if index is not None and not named:
         raise ValueError(f"the first row of {file} has one field less than the others, and they have no names. Add it.")
     notes += (why,) if why else ()
@@ -168,61 +168,6 @@ def _even(rows: list[list[str]], separator: str, file: str) -> tuple[list[list[s
     return rows, None, ()
 
 
-def _has_names(rows: Sequence[Sequence[str]], file: str) -> tuple[bool, str]:
-    """Whether the first row holds names, and a note where it might have been otherwise.
-
-    It does when its cells are words where the rows below have numbers; it does not when its cells are numbers there, but
-    for cells that count the columns or are years, which are names. With both, or a word that occurs again below, the
-    answer is not known, and is asked for.
-    """
-    first, body = [c.strip() for c in rows[0]], rows[1:]
-    if not body:
-        return not any(is_numeral(c) for c in first), ""
-    numeric = [i for i in range(len(first)) if _mostly_numbers([r[i] for r in body])]
-    if not numeric:
-        seen = all(any(r[i].strip() == c for r in body) for i, c in enumerate(first))
-        return (
-            (False, "the first row is like the others: no row of names, columns are numbered") if seen else (True, "")
-        )
-    cells = [first[i] for i in numeric]
-    numbers = [c for c in cells if is_numeral(c)]
-    words = [c for c in cells if not is_numeral(c) and c.lower() not in NUMBER_GAPS]
-    again = [c for i, c in enumerate(first) if c and i not in numeric and any(r[i].strip() == c for r in body)]
-    if words and not numbers and not again:
-        return True, ""
-    years = _are_years(numbers, [r[i] for r in body for i in numeric])
-    if words and not years:
-        raise ValueError(
-            f"the first row of {file} may be names ({words[0][:40]!r} where the other rows hold numbers) or data "
-            f"({(numbers or again)[0][:40]!r}). Pass header=True or header=False."
-        )
-    if years or _count_columns(numbers, numeric):
-        return True, f"the first row, {', '.join(first[:4])}, counts the columns: it is read as their names"
-    return False, "no row of names: columns are numbered"
-
-
-def _are_years(cells: Sequence[str], body: Sequence[str]) -> bool:
-    """Two or more years in a row, above numbers that are not all years."""
-    if len(cells) < 2 or not all(c.isdecimal() and 1900 <= int(c) <= 2100 for c in cells):
-        return False
-    in_turn = all(int(b) - int(a) == 1 for a, b in pairwise(cells))
-    return in_turn and not all(c.strip().isdecimal() and 1900 <= int(c) <= 2100 for c in body)
-
-
-def _count_columns(cells: Sequence[str], places: Sequence[int]) -> bool:
-    """Two or more cells that say 0, 1, 2 … or 1, 2, 3 …, or the places of their columns."""
-    if len(cells) < 2 or len(cells) != len(places) or not all(c.isdecimal() for c in cells):
-        return False
-    counted = [int(c) for c in cells]
-    wanted = (list(places), [i + 1 for i in places], list(range(len(cells))), list(range(1, len(cells) + 1)))
-    return counted in wanted
-
-
-def _mostly_numbers(cells: Sequence[str]) -> bool:
-    present = [c for c in cells[:_SAMPLE] if c.strip().lower() not in NUMBER_GAPS]
-    return bool(present) and 2 * sum(is_numeral(c) for c in present) > len(present)
-
-
 def _find_decimal(columns: Sequence[Sequence[str]], separator: str, file: str) -> tuple[Decimal, str]:
     """The decimal sign of the whole table, by the columns that leave no doubt; with a note for a comma."""
     if not any("," in c for column in columns for c in column):
@@ -230,7 +175,7 @@ def _find_decimal(columns: Sequence[Sequence[str]], separator: str, file: str) -
     points = commas = either = False
     open_cell = ""
     for column in columns:
-        if not _mostly_numbers(column):
+        if not mostly_numbers(column):
             continue
         point, comma, both = votes(c.strip() for c in dict.fromkeys(column))
         points, commas = points or point > 0, commas or comma > 0

@@ -6,10 +6,11 @@ import gzip
 import json
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from priorscope.data._dataset import Dataset, Split
@@ -33,6 +34,7 @@ _CIFAR = {
     "data_batch_5.bin": "53f37980c15c3d472c316c40844f3f0d",
     "test_batch.bin": "803d5f7f4d78ea53de84dbe85f74fb6d",
 }
+_Pair: TypeAlias = tuple[NDArray, NDArray]  # images and labels
 DIGIT_NAMES = tuple(str(i) for i in range(10))
 CLOTHES = ("t-shirt", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot")
 THINGS = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
@@ -90,7 +92,7 @@ def cached(name: str) -> bool:
     return all((cache_folder() / name / file).exists() for file in files)
 
 
-def _images(array: Any, size: int, channels: int, dtype: torch.dtype, rows: Tensor) -> Tensor:
+def _images(array: NDArray[np.uint8], size: int, channels: int, dtype: torch.dtype, rows: Tensor) -> Tensor:
     """Byte images as floats in [0, 1], resized by averaging areas, grey by averaging channels; in blocks."""
     out = []
     for block in rows.split(5000):
@@ -108,7 +110,7 @@ def _images(array: Any, size: int, channels: int, dtype: torch.dtype, rows: Tens
 
 def _dataset(
     name: str,
-    parts: tuple[tuple[Any, Any], tuple[Any, Any] | None],
+    parts: tuple[_Pair, _Pair | None],
     names: tuple[str, ...],
     classes: str,
     size: int,
