@@ -229,3 +229,11 @@ def test_batch_norm_in_evaluation_keeps_the_fused_path() -> None:
     first = arch.layers[0]
     assert isinstance(first, Conv)
     assert first.weight_variance == pytest.approx(plain.weight_variance / (1 + 1e-5))
+
+
+def test_layers_without_a_fused_step_go_by_the_reference_and_are_named() -> None:
+    net = nn.Sequential(
+        nn.Conv2d(2, 4, 3, dilation=2), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(4, 1)
+    )
+    guess = from_module(net, (2, 6, 6)).estimate(3, None, (2, 6, 6))
+    assert (guess.path, guess.unfused) == ("reference", "GeneralConv")

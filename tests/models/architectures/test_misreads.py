@@ -361,10 +361,17 @@ class Wide(nn.Module):
         more = () if len(shape) == 1 else (3,)
         self.a, self.b = conv(shape[0], width, *more), nn.Linear(width, width)
         self.c, self.d = nn.Linear(width, OUTPUTS), nn.Linear(width, 3 * width)
-        self.e = nn.Linear(4 * width, OUTPUTS)
+        self.e, self.f = nn.Linear(4 * width, OUTPUTS), nn.Linear(width, width)
         self.fn = fn
         with torch.no_grad():
-            for p in (self.a, self.b, self.c, self.d, self.e):  # torch's variances, but Gaussian: inputs are few
+            for p in (
+                self.a,
+                self.b,
+                self.c,
+                self.d,
+                self.e,
+                self.f,
+            ):  # torch's variances, but Gaussian: inputs are few
                 for weights in p.parameters():
                     weights.normal_(std=(3 * p.weight[0].numel()) ** -0.5)
 
@@ -375,6 +382,19 @@ class Wide(nn.Module):
 def _inception(s: Wide, x: Tensor) -> Tensor:
     h = F.relu(s.a(x))
     return s.e(torch.cat([3 * s.b(h), s.d(h)], 1))
+
+
+def _dense_net(s: Wide, x: Tensor) -> Tensor:
+    """The second layer stands in two branches: beside the third, and under it."""
+    h = s.a(x)
+    g = s.b(F.relu(h))
+    return s.e(torch.cat([g, s.d(F.relu(h + g))], 1))
+
+
+def _reused(s: Wide, x: Tensor) -> Tensor:
+    h = s.a(x)
+    g = s.b(F.relu(h))
+    return s.c(F.relu(h + g + s.f(F.relu(h + g))))
 
 
 READ: dict[str, tuple[tuple[int, ...], Callable[..., Tensor]]] = {
@@ -389,6 +409,8 @@ READ: dict[str, tuple[tuple[int, ...], Callable[..., Tensor]]] = {
     "twice the same": ((4,), lambda s, x: s.c(F.relu((h := s.a(x)) + h))),
     "difference": ((4,), lambda s, x: s.c(F.relu((h := s.a(x)) - s.b(F.relu(h))))),
     "branches of unlike widths": ((4,), _inception),
+    "a layer in two branches": ((4,), _dense_net),
+    "a sum used twice": ((4,), _reused),
     "divided by a size": ((4,), lambda s, x: s.c(F.relu(s.a(x)) * 9 / x.shape[1])),
     "gate": ((4,), lambda s, x: s.c(F.relu(h := s.a(x)) * s.b(h))),
 }

@@ -64,9 +64,13 @@ def check_conversion(module: nn.Module, signal: Signal, batches: Iterable[Tensor
             (theirs * probe).sum(), [theirs_in, *(w for _, w, _ in pairs)], allow_unused=True
         )
         of_layers = torch.autograd.grad((ours * probe).sum(), [ours_in, *(w for _, _, w in pairs)], allow_unused=True)
-        for name, a, b in zip(names, of_module, of_layers):
-            zero = torch.zeros_like(a if a is not None else b) if a is not None or b is not None else torch.zeros(1)
-            _compare(f"gradients with respect to {name}", zero if a is None else a, zero if b is None else b)
+        mine: dict[str, Tensor] = {}  # a weight that stands in several branches has its gradients added up
+        for name, weight, grad in zip(names, [ours_in, *(w for _, _, w in pairs)], of_layers):
+            mine[name] = mine.get(name, torch.zeros_like(weight)) + (0.0 if grad is None else grad)
+        for name, grad in zip(names, of_module):
+            _compare(
+                f"gradients with respect to {name}", torch.zeros_like(mine[name]) if grad is None else grad, mine[name]
+            )
 
 
 def _random_state() -> tuple[object, ...]:
