@@ -4,6 +4,7 @@ import json
 import multiprocessing
 import subprocess
 import sys
+import warnings
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import numpy as np
@@ -204,3 +205,15 @@ def test_the_command_writes_a_matrix(tmp_path):
     assert ended.value.code == 2
     assert np.load(out).shape == (6, 6)
     assert json.loads((tmp_path / "k.npy.blocks").read_text().splitlines()[0])["kinds"] == ["ntk"]
+
+
+def test_sizes_out_of_proportion_are_refused_or_told_at_once():
+    image = torch.ones(1, 1, 3, 3)
+    strided = M.Architecture("strided", (M.Conv(3, 2**40, "zeros"), M.Activation("relu"), M.Flatten(), M.Dense()))
+    assert strided.kernel(image).ntk.shape == (1, 1)  # one pixel is left
+    with pytest.raises(MemoryError, match="GB"):
+        M.gap(1).kernel(torch.zeros(1, 1, 1024, 1024))  # all pairs of a million pixels
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # so that the work does not begin
+        with pytest.raises(UserWarning, match="hours"):
+            M.gap(100).kernel(torch.zeros(5, 1, 256, 256))

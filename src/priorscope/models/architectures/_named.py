@@ -20,11 +20,15 @@ from priorscope.models.nonlinearities import Nonlinearity
 
 __all__ = ["fcn", "gap", "lap", "lcn", "vec"]
 
+DEEPEST = 10_000
+
 Phi = str | Nonlinearity | Callable[[Tensor], Tensor]
 
 
 def _hidden(layer: Layer, activation: Phi, depth: int) -> tuple[Layer, ...]:
     check_positive("an architecture", "depth", depth)
+    if depth > DEEPEST:
+        raise ValueError(f"an architecture has at most {DEEPEST} hidden layers here; got depth={depth}.")
     return (layer, Activation(activation)) * depth
 
 

@@ -78,10 +78,13 @@ class Covariance:
             cross = single
         else:
             cross = torch.einsum(f"ac{s},bc{t}->ab{out}", x1, x2) / n_channels
+        other = single if same else torch.einsum(f"ac{s},ac{t}->a{out}", x2, x2) / n_channels
+        if not paired:
+            cross = with_equal_pixels(cross, x1, x2, single, other, len(space), kind)
         if same:
             self1 = self2 = cross if paired else batch_diagonal(cross)
         else:
-            self1, self2 = single, torch.einsum(f"ac{s},ac{t}->a{out}", x2, x2) / n_channels
+            self1, self2 = single, other
         return cls(
             cross,
             torch.zeros_like(cross) if ntk else None,
@@ -198,3 +201,36 @@ class Covariance:
 def batch_diagonal(k: Tensor) -> Tensor:
     """Entries (i, i) of the first two axes, as the first axis."""
     return k.diagonal(dim1=0, dim2=1).movedim(-1, 0)
+
+
+LARGE = 1e3  # from this variance on, equal pixels are looked for
+ALIKE = 1e-12
+
+
+def with_equal_pixels(
+    cross: Tensor, x1: Tensor, x2: Tensor, self1: Tensor, self2: Tensor, n_space: int, kind: Need
+) -> Tensor:
+    """``cross`` where two different inputs or pixels are equal number by number: to the last bit their variance.
+
+    Products of matrices sum in another order than a single product does, and at large variances the difference of
+    roundings would count as a difference of the inputs. Values only; derivatives stay those of the product.
+    """
+    with torch.no_grad():
+        if kind is Need.FULL:
+            self1, self2 = pixel_diagonal(self1, n_space), pixel_diagonal(self2, n_space)
+        if not self1.numel() or max(float(self1.max()), float(self2.max())) < LARGE:
+            return cross
+        ones = (1,) * n_space if kind is Need.FULL else ()
+        a = self1[:, None].reshape(self1.shape[0], 1, *self1.shape[1:], *ones)
+        b = self2[None].reshape(1, self2.shape[0], *ones, *self2.shape[1:])
+        near = cross * cross > (1 - ALIKE) * a * b
+        at = near.nonzero()  # (n, 2 + pixels)
+        first = x1.movedim(1, -1)[(at[:, 0], *at[:, 2 : 2 + n_space].T)]
+        last = at[:, 2 + n_space :] if kind is Need.FULL else at[:, 2 : 2 + n_space]
+        second = x2.movedim(1, -1)[(at[:, 1], *last.T)]
+        value = a.expand(cross.shape)[near]
+        change = torch.zeros_like(cross)
+        for sign in (1.0, -1.0):
+            equal = (first == sign * second).all(-1)
+            change[near] = torch.where(equal, sign * value - cross[near], change[near])
+    return cross + change

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, wait
 from contextlib import contextmanager
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,61 +15,93 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from priorscope.models.kernels._estimate import LONG_SECONDS, estimate
+from priorscope.models.kernels._estimate import LONG_SECONDS, available_memory, block_size, estimate
 from priorscope.models.kernels._kernel import Kernel
 from priorscope.models.kernels._matrix_file import MatrixFile, fingerprint, recorded_block
-from priorscope.models.kernels._plan import obstacle as why_not
-from priorscope.models.kernels._plan import plan
+from priorscope.models.kernels._plan import Plan, plan_or_reason
+from priorscope.models.kernels._range import narrowed
 from priorscope.models.kernels._reference import check_inputs, reference_kernel
-from priorscope.models.kernels.fused import fused_kernel
+from priorscope.models.kernels._resolution import check_resolution
+from priorscope.models.kernels.fused import OutOfRange, fused_kernel
 
 if TYPE_CHECKING:
     from priorscope.models.architectures._architecture import Architecture
 
 __all__ = ["compute_block", "compute_kernel"]
 
+HOURS = 3600.0  # seconds from which the time is told by a warning
 PATHS = ("auto", "reference", "fused")
 
 Block = tuple[int, int, int, int]  # rows start and stop, columns start and stop
 
 
-def choose_path(arch: Architecture, x1: Tensor, x2: Tensor | None, path: str) -> str:
-    """ "fused" where it applies: CPU inputs without gradient and layers that all have a fused step."""
+def choose_path(arch: Architecture, x1: Tensor, x2: Tensor | None, path: str) -> Plan | None:
+    """The fused program where it applies: CPU inputs without gradient and layers that all have a fused step."""
     if path not in PATHS:
         raise ValueError(f"path must be one of {PATHS}; got {path!r}.")
     if path == "reference":
-        return path
+        return None
     tracked = torch.is_grad_enabled() and (x1.requires_grad or (x2 is not None and x2.requires_grad))
-    obstacle = None
     if x1.device.type != "cpu" or (x2 is not None and x2.device.type != "cpu"):
         obstacle = f"inputs are on {x1.device}"
     elif tracked:
         obstacle = "gradients are asked for"
-    elif plan(arch, tuple(x1.shape[1:])) is None:
-        obstacle = f"{arch.name} has no fused step for {why_not(arch, tuple(x1.shape[1:]))}"
-    if obstacle is None:
-        return "fused"
+    else:
+        program = plan_or_reason(arch, tuple(x1.shape[1:]))
+        if isinstance(program, Plan):
+            return program
+        obstacle = f"{arch.name} has no fused step for {program}"
     if path == "fused":
         raise ValueError(f"path='fused' is not possible here: {obstacle}. Use path='auto' or path='reference'.")
-    return "reference"
+    return None
 
 
 def compute_block(
-    arch: Architecture, x1: Tensor, x2: Tensor | None, kinds: tuple[str, ...], path: str
+    arch: Architecture, x1: Tensor, x2: Tensor | None, kinds: tuple[str, ...], path: str, program: Plan | None = None
 ) -> dict[str, Tensor]:
-    """One block of the kernels, in the inputs' dtype; the fused path computes in float64 throughout."""
+    """One block of the kernels, in the inputs' dtype, computed in float64; ``program`` where it is known already.
+
+    At scales that the compiled formulas do not cover the reference computes the block too: it has the digits, or says which
+    layer loses them.
+    """
     if path == "reference":
         kernel = reference_kernel(arch, x1, x2, kinds)
         return {kind: getattr(kernel, kind) for kind in kinds}
-    program = plan(arch, tuple(x1.shape[1:]))
-    assert program is not None
+    if program is None:
+        built = plan_or_reason(arch, tuple(x1.shape[1:]))
+        assert isinstance(built, Plan)
+        program = built
     double = lambda x: None if x is None else np.ascontiguousarray(x.detach().double().numpy())  # noqa: E731
     first = double(x1)
     assert first is not None
     dtype = np.float32 if x1.dtype == torch.float32 else np.float64
-    nngp, ntk = fused_kernel(program, first, double(x2), "ntk" in kinds, dtype)
-    values = {"nngp": nngp, "ntk": ntk}
-    return {kind: torch.from_numpy(values[kind]).to(x1.dtype) for kind in kinds}
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            nngp, ntk = fused_kernel(program, first, double(x2), "ntk" in kinds, dtype)
+    except OutOfRange:
+        return reference_in_pieces(arch, x1, x2, kinds)
+    found = {kind: torch.from_numpy(value) for kind, value in (("nngp", nngp), ("ntk", ntk)) if kind in kinds}
+    if not all(sound(value, x1.dtype) for value in found.values()):
+        return reference_in_pieces(arch, x1, x2, kinds)
+    return {kind: narrowed(value, x1.dtype) for kind, value in found.items()}
+
+
+def sound(value: Tensor, dtype: torch.dtype) -> bool:
+    """Whether all entries are finite and the largest has all its digits."""
+    size = float(value.abs().max())
+    return isfinite(size) and not 0 < size < torch.finfo(dtype).tiny
+
+
+def reference_in_pieces(arch: Architecture, x1: Tensor, x2: Tensor | None, kinds: tuple[str, ...]) -> dict[str, Tensor]:
+    """A block by the reference, cut so that its working memory suffices."""
+    n1, n2 = len(x1), len(x1 if x2 is None else x2)
+    size = block_size(arch, tuple(x1.shape[1:]), None, available_memory() // 2, max(n1, n2))
+    if size >= max(n1, n2):
+        return compute_block(arch, x1, x2, kinds, "reference")
+    target = Memory(kinds, n1, n2, x1)
+    for b, values in run_blocks(arch, x1, x2, kinds, "reference", cut(n1, n2, size, x2 is None), None):
+        target.put(b, values, mirror=x2 is None)
+    return target.values
 
 
 def cut(n1: int, n2: int, size: int, symmetric: bool) -> list[Block]:
@@ -107,7 +141,9 @@ def compute_kernel(
         x1, x2 = x1.to(dtype), None if x2 is None else x2.to(dtype)
     shape = tuple(x1.shape[1:])
     arch.check_input_shape(shape)
-    chosen = choose_path(arch, x1, x2, path)
+    program = choose_path(arch, x1, x2, path)
+    chosen = "reference" if program is None else "fused"
+    check_resolution(arch, x1, x2)
     n1, n2 = len(x1), len(x1 if x2 is None else x2)
     if out is not None and block is None:
         block = recorded_block(Path(out))  # of a run to go on with
@@ -123,6 +159,7 @@ def compute_kernel(
         spread=executor is not None,
         kinds=kinds,
         item_bytes=x1.element_size(),
+        program=program,
     )
     if not guess.fits:
         advice = (
@@ -132,9 +169,15 @@ def compute_kernel(
             f"this kernel needs about {guess.memory / 1e9:.3g} GB and {guess.available / 1e9:.3g} GB may be used; "
             f"{advice}, ask for one kind only, or allow more with memory=."
         )
+    if guess.seconds > HOURS:
+        warnings.warn(
+            f"the kernel of {arch.name} for {n1} x {n2} inputs will take some {guess.seconds / 3600:.2g} hours ({guess}); "
+            "smaller or fewer inputs, an executor, or a file with out= that a later run goes on with may help.",
+            stacklevel=3,
+        )
     whole = out is None and executor is None and guess.block >= max(n1, n2)
     if whole:
-        return Kernel(**compute_block(arch, x1, x2, kinds, chosen))
+        return Kernel(**compute_block(arch, x1, x2, kinds, chosen, program))
     blocks = cut(n1, n2, guess.block, x2 is None)
     target: Any
     if out is None:
@@ -147,7 +190,7 @@ def compute_kernel(
     show = progress if progress is not None else guess.seconds > LONG_SECONDS
     title = f"{arch.name}, {n1} x {n2} inputs"
     with progress_bar(show, title, str(guess), len(blocks), len(blocks) - len(todo)) as advance:
-        for b, values in run_blocks(arch, x1, x2, kinds, chosen, todo, executor):
+        for b, values in run_blocks(arch, x1, x2, kinds, chosen, todo, executor, program):
             target.put(b, values, mirror=x2 is None)
             advance()
     return target.kernel()
@@ -179,6 +222,7 @@ def run_blocks(
     path: str,
     blocks: list[Block],
     executor: Any,
+    program: Plan | None = None,
 ) -> Iterator[tuple[Block, dict[str, Tensor]]]:
     """Blocks with their values, as they are done."""
 
@@ -188,7 +232,8 @@ def run_blocks(
             second = None if b[:2] == b[2:] else x1[b[2] : b[3]]
         else:
             second = x2[b[2] : b[3]]
-        return arch, first, second, kinds, path
+        # a worker elsewhere builds the program again, which is quicker than sending it
+        return arch, first, second, kinds, path, program if executor is None else None
 
     if executor is None:
         for b in blocks:

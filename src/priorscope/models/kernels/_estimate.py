@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil, prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 
 from priorscope.machine import free_memory
-from priorscope.models.kernels._plan import obstacle, plan
+from priorscope.models.kernels._plan import Plan, plan_or_reason
 
 if TYPE_CHECKING:
     from priorscope.models.architectures._architecture import Architecture
@@ -80,7 +80,7 @@ def bytes_per_pair(arch: Architecture, input_shape: tuple[int, ...]) -> int:
     return 8 * most * REFERENCE_COPIES
 
 
-def block_size(arch: Architecture, input_shape: tuple[int, ...], fused: Any, budget: int, n: int) -> int:
+def block_size(arch: Architecture, input_shape: tuple[int, ...], fused: Plan | None, budget: int, n: int) -> int:
     """Inputs on each side of a block whose working memory keeps to ``budget`` bytes; at least one."""
     if fused is not None:
         per_input = 8 * (4 * fused.n_variances + 4 * prod(fused.frame) * input_shape[0] + 16)
@@ -90,7 +90,7 @@ def block_size(arch: Architecture, input_shape: tuple[int, ...], fused: Any, bud
     return max(1, min(n, limit))
 
 
-def seconds_per_pair(arch: Architecture, input_shape: tuple[int, ...], fused: Any) -> float:
+def seconds_per_pair(arch: Architecture, input_shape: tuple[int, ...], fused: Plan | None) -> float:
     """On one core."""
     if fused is None:
         numbers = bytes_per_pair(arch, input_shape) / 8 / REFERENCE_COPIES
@@ -112,8 +112,11 @@ def estimate(
     spread: bool = False,
     kinds: tuple[str, ...] = ("nngp", "ntk"),
     item_bytes: int = 4,
+    program: Plan | str | None = None,
 ) -> Estimate:
     """Cost of ``arch.kernel`` for n1 by n2 inputs (``n2=None``: symmetric); ``spread`` when an executor computes the blocks.
+
+    ``program`` is the plan, or what stands against one, where it is known already.
 
     Example:
         >>> import priorscope as ps
@@ -122,7 +125,11 @@ def estimate(
     """
     shape = tuple(int(s) for s in input_shape)
     arch.check_input_shape(shape)
-    fused = None if path == "reference" else plan(arch, shape)
+    if path == "reference":
+        found: Plan | str = ""
+    else:
+        found = plan_or_reason(arch, shape) if program is None else program
+    fused = found if isinstance(found, Plan) else None
     columns = n1 if n2 is None else n2
     pairs = n1 * (n1 + 1) / 2 if n2 is None else n1 * columns
     available = available_memory(memory)
@@ -152,5 +159,5 @@ def estimate(
         int(result),
         size,
         available,
-        (obstacle(arch, shape) or "") if fused is None and path != "reference" else "",
+        found if isinstance(found, str) else "",
     )

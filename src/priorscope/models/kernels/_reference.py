@@ -15,6 +15,7 @@ from torch import Tensor
 from priorscope.models.kernels._covariance import Covariance
 from priorscope.models.kernels._kernel import Kernel, check_kinds
 from priorscope.models.kernels._need import Need
+from priorscope.models.kernels._range import check_range, check_scale, narrowed
 from priorscope.models.layers._flatten import Flatten
 
 if TYPE_CHECKING:
@@ -56,9 +57,14 @@ def _propagate(
     if x1.ndim > 2 and arch.layers and isinstance(arch.layers[0], Flatten):
         x1, x2 = x1.flatten(1), None if x2 is None else x2.flatten(1)
     x1, x2 = _wide(x1), None if x2 is None else _wide(x2)
-    before = arch.body.needs(Need.NONE)[0]
-    cov = Covariance.of_inputs(x1, x2, before, ntk="ntk" in kinds, paired=paired)
-    return arch.body.propagate(cov, Need.NONE)
+    needs = arch.body.needs(Need.NONE)
+    cov = Covariance.of_inputs(x1, x2, needs[0], ntk="ntk" in kinds, paired=paired)
+    check_scale(x1, x2)
+    for at, (layer, need) in enumerate(zip(arch.layers, needs[1:]), 1):
+        after = layer.propagate(cov, need)
+        check_range(after, cov, f"layer {at} of {len(arch.layers)} of {arch.name}, {layer!r},")
+        cov = after
+    return cov
 
 
 def reference_kernel(
@@ -77,5 +83,5 @@ def reference_diagonal(arch: Architecture, x: Tensor, kinds: tuple[str, ...] = (
 
 def _kernel(cov: Covariance, kinds: tuple[str, ...], dtype: torch.dtype) -> Kernel:
     """What was asked for, in the inputs' dtype."""
-    ntk = None if cov.ntk is None or "ntk" not in kinds else cov.ntk.to(dtype)
-    return Kernel(cov.cross.to(dtype) if "nngp" in kinds else None, ntk)
+    values = {"nngp": cov.cross, "ntk": cov.ntk}
+    return Kernel(**{kind: narrowed(value, dtype) for kind in kinds if (value := values[kind]) is not None})

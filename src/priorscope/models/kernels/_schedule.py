@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 
-from priorscope.models.kernels.fused import _stages as staging
+from priorscope.models.kernels._instructions import POOL, TOTAL
 
 __all__ = ["Schedule", "schedule"]
 
@@ -16,7 +16,7 @@ __all__ = ["Schedule", "schedule"]
 class Schedule:
     """Which displacements each stage runs: for pairs of inputs, or for variances of single ones."""
 
-    stages: np.ndarray  # (n_stages, N_STAGE)
+    stages: np.ndarray  # records of STAGE
     shifts: np.ndarray  # (n, 2) in units of the stage's first frame
     spans: np.ndarray  # (n_stages, 2), rows of shifts
     where: np.ndarray  # displacement after a pool -> start of its tile, or -1
@@ -29,13 +29,14 @@ def schedule(stages: np.ndarray, everywhere: list[bool], wanted: list[bool] | No
     shifts: list[list[tuple[int, int]]] = [[] for _ in stages]
     for n in reversed(range(len(stages))):
         stage = stages[n]
-        height, width, sub_y, sub_x = (int(v) for v in stage[[4, 5, 10, 11]])
-        if stage[12] == staging.TOTAL:
+        height, width, sub_y, sub_x = (int(stage[name]) for name in ("end_height", "end_width", "sub_y", "sub_x"))
+        if stage["ends"] == TOTAL:
             ends = set(product(range(height), range(width))) if everywhere[n] else {(0, 0)}
         elif wanted is not None and not wanted[n]:
             ends = {(0, 0)}
         else:
-            win_y, win_x, step_y, step_x, height2, width2 = (int(v) for v in stage[13:19])
+            names = ("window_y", "window_x", "step_y", "step_x", "next_height", "next_width")
+            win_y, win_x, step_y, step_x, height2, width2 = (int(stage[name]) for name in names)
             along_y: dict[int, set[int]] = {}
             along_x: dict[int, set[int]] = {}
             for d, _ in shifts[n + 1]:
@@ -50,17 +51,17 @@ def schedule(stages: np.ndarray, everywhere: list[bool], wanted: list[bool] | No
     for n, stage in enumerate(stages):
         spans.append((at, at + len(shifts[n])))
         at += len(shifts[n])
-        stage[21] = tile
+        stage["tile"] = tile
         if n > 0:
-            tile += len(shifts[n]) * int(stage[2] * stage[3])
+            tile += len(shifts[n]) * int(stage["height"] * stage["width"])
     for n, stage in enumerate(stages):
-        stage[22] = len(where)
-        if stage[12] == staging.POOL:
+        stage["where"] = len(where)
+        if stage["ends"] == POOL:
             lookup = {shift: index for index, shift in enumerate(shifts[n + 1])}
             after = stages[n + 1]
-            for shift in product(range(int(stage[17])), range(int(stage[18]))):
+            for shift in product(range(int(stage["next_height"])), range(int(stage["next_width"]))):
                 index = lookup.get(shift)
-                where.append(-1 if index is None else int(after[21] + index * after[2] * after[3]))
+                where.append(-1 if index is None else int(after["tile"] + index * after["height"] * after["width"]))
     everything = [shift for stage_shifts in shifts for shift in stage_shifts]
     return Schedule(
         stages,

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from priorscope.models.kernels._covariance import Covariance
 from priorscope.models.kernels._need import Need
+from priorscope.models.kernels._program import NotFused, Program, Space, own
 from priorscope.models.layers._layer import Layer, Shape
 from priorscope.models.networks._build import Build
 from priorscope.models.nonlinearities import Nonlinearity, nonlinearity
@@ -62,6 +63,13 @@ class Activation(Layer):
         cross = phi.covariance(cov.cross, a, b)
         ntk = None if cov.ntk is None else cov.ntk * phi.derivative_covariance(cov.cross, a, b)
         return cov.moved(cross, ntk, lambda c: phi.covariance(c.cross, *c.variances()), gaussian=False)
+
+    def lower(self, program: Program, register: int, space: Space) -> None:
+        phi = self.phi
+        if not own(phi, "fused"):  # a subclass may have another formula
+            raise NotFused(type(phi).__name__)
+        kind, numbers = phi.fused()
+        program.expect(register, space, kind, numbers, "a nonlinearity")
 
 
 class ActivationModule(nn.Module):

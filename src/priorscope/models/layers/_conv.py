@@ -10,6 +10,7 @@ from torch.nn import functional as F
 
 from priorscope.models.kernels._covariance import Covariance
 from priorscope.models.kernels._need import Need
+from priorscope.models.kernels._program import Program, Space
 from priorscope.models.layers._checks import check_padding, check_positive, check_variances
 from priorscope.models.layers._layer import Layer, Shape
 from priorscope.models.layers._taps import mean_over_taps, output_size
@@ -66,6 +67,13 @@ class Conv(Layer):
         mix = lambda k: mean_over_taps(k, cov.n_space, full, self.kernel_size, self.stride, self.padding)  # noqa: E731
         spatial = self.output_shape((1, *cov.spatial))[1:]
         return cov.affine(self.weight_variance, self.bias_variance, mix=mix, spatial=spatial)
+
+    def lower(self, program: Program, register: int, space: Space) -> None:
+        variances = (self.weight_variance, self.bias_variance)
+        program.convolve(register, space, self.kernel_size, self.stride, self.padding, variances, shared=True)
+
+    def stage_strides(self) -> tuple[int, ...]:
+        return (self.stride,)
 
 
 class ConvModule(nn.Module):

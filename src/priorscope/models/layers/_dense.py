@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from priorscope.models.kernels._covariance import Covariance
 from priorscope.models.kernels._need import Need
+from priorscope.models.kernels._program import Program, Space
 from priorscope.models.layers._checks import check_variances
 from priorscope.models.layers._layer import Layer, Shape
 from priorscope.models.networks._build import Build
@@ -48,6 +49,9 @@ class Dense(Layer):
 
     def propagate(self, cov: Covariance, need: Need) -> Covariance:
         return cov.affine(self.weight_variance, self.bias_variance, mix=lambda k: k)
+
+    def lower(self, program: Program, register: int, space: Space) -> None:
+        program.affine(register, space, self.weight_variance, self.bias_variance)
 
 
 class DenseModule(nn.Module):

@@ -9,6 +9,7 @@ from torch import nn
 
 from priorscope.models.kernels._covariance import Covariance
 from priorscope.models.kernels._need import Need
+from priorscope.models.kernels._program import Program, Space
 from priorscope.models.layers._layer import Layer, Shape
 from priorscope.models.networks._build import Build
 
@@ -41,3 +42,10 @@ class Flatten(Layer):
         # Pixels may differ in variance, so the channels are no longer alike and a nonlinearity may not follow.
         channels = cov.channels * prod(cov.spatial)
         return cov.linear(lambda k: k.mean(axes), spatial=(), kind=Need.NONE, gaussian=False, channels=channels)
+
+    def lower(self, program: Program, register: int, space: Space) -> None:
+        if program.spatial:
+            program.total(register, space, mean=True, unequal=False)
+
+    def stage_strides(self) -> tuple[int, ...]:
+        return (1, 1)

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from priorscope.models.kernels._covariance import Covariance
 from priorscope.models.kernels._need import Need
+from priorscope.models.kernels._program import Program, Space
 from priorscope.models.layers._conv import check_spatial
 from priorscope.models.layers._layer import Layer, Shape
 from priorscope.models.networks._build import Build
@@ -40,6 +41,12 @@ class GlobalAvgPool(Layer):
         axes = tuple(range(-2 * cov.n_space, 0))
         return cov.linear(lambda k: k.mean(axes), spatial=(), kind=Need.NONE)
 
+    def lower(self, program: Program, register: int, space: Space) -> None:
+        program.total(register, space, mean=True, unequal=True)
+
+    def stage_strides(self) -> tuple[int, ...]:
+        return (1, 1)
+
 
 @dataclass(frozen=True)
 class GlobalSumPool(Layer):
@@ -65,6 +72,12 @@ class GlobalSumPool(Layer):
         check_spatial(type(self).__name__, (1, *cov.spatial))
         axes = tuple(range(-2 * cov.n_space, 0))
         return cov.linear(lambda k: k.sum(axes), spatial=(), kind=Need.NONE)
+
+    def lower(self, program: Program, register: int, space: Space) -> None:
+        program.total(register, space, mean=False, unequal=True)
+
+    def stage_strides(self) -> tuple[int, ...]:
+        return (1, 1)
 
 
 class GlobalPoolModule(nn.Module):

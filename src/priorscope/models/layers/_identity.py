@@ -8,6 +8,7 @@ from torch import nn
 
 from priorscope.models.kernels._covariance import Covariance
 from priorscope.models.kernels._need import Need
+from priorscope.models.kernels._program import Program, Space
 from priorscope.models.layers._layer import Layer, Shape
 from priorscope.models.networks._build import Build
 
@@ -34,3 +35,6 @@ class Identity(Layer):
 
     def propagate(self, cov: Covariance, need: Need) -> Covariance:
         return cov.reduced(need)
+
+    def lower(self, program: Program, register: int, space: Space) -> None:
+        pass

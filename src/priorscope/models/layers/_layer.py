@@ -10,6 +10,7 @@ from torch import nn
 
 from priorscope.models.kernels._covariance import Covariance
 from priorscope.models.kernels._need import Need
+from priorscope.models.kernels._program import NotFused, Program, Space
 from priorscope.models.networks._build import Build
 
 __all__ = ["Layer", "spatial_size"]
@@ -50,6 +51,14 @@ class Layer(ABC):
     @abstractmethod
     def propagate(self, cov: Covariance, need: Need) -> Covariance:
         """Advance the covariances of the infinitely wide network by this layer, keeping those of ``need``."""
+
+    def lower(self, program: Program, register: int, space: Space) -> None:
+        """Write this layer's steps for the compiled path. Not inherited: a subclass that does not say goes by the reference."""
+        raise NotFused(type(self).__name__)
+
+    def stage_strides(self) -> tuple[int, ...]:
+        """Product of the strides in each stage of the compiled path; a pool ends one stage and begins the next."""
+        return (1,)
 
 
 def spatial_size(shape: Shape) -> int:

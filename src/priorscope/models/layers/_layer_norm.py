@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from torch import Tensor, nn
 
 from priorscope.models.kernels._covariance import Covariance
+from priorscope.models.kernels._instructions import NORM
 from priorscope.models.kernels._need import Need
+from priorscope.models.kernels._program import Program, Space
 from priorscope.models.layers._layer import Layer, Shape
 from priorscope.models.networks._build import Build
 
@@ -51,6 +53,9 @@ class LayerNorm(Layer):
         scale = factor(cov)
         ntk = None if cov.ntk is None else cov.ntk * scale
         return cov.moved(cov.cross * scale, ntk, lambda c: c.cross * factor(c))
+
+    def lower(self, program: Program, register: int, space: Space) -> None:
+        program.expect(register, space, NORM, (self.epsilon,), "LayerNorm")
 
 
 class LayerNormModule(nn.Module):

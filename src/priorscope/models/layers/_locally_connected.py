@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from priorscope.models.kernels._covariance import Covariance, pixel_embed
 from priorscope.models.kernels._need import Need
+from priorscope.models.kernels._program import Program, Space
 from priorscope.models.layers._checks import check_padding, check_positive, check_variances
 from priorscope.models.layers._conv import check_spatial
 from priorscope.models.layers._layer import Layer, Shape
@@ -64,6 +65,13 @@ class LocallyConnected(Layer):
         if need is Need.FULL:
             moved = moved.linear(lambda k: pixel_embed(k, len(spatial)), kind=Need.FULL)
         return moved
+
+    def lower(self, program: Program, register: int, space: Space) -> None:
+        variances = (self.weight_variance, self.bias_variance)
+        program.convolve(register, space, self.kernel_size, self.stride, self.padding, variances, shared=False)
+
+    def stage_strides(self) -> tuple[int, ...]:
+        return (self.stride,)
 
 
 class LocallyConnectedModule(nn.Module):

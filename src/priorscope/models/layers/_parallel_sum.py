@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from math import prod
 
 from torch import Tensor, nn
 
 from priorscope.models.kernels._covariance import Covariance
 from priorscope.models.kernels._need import Need
+from priorscope.models.kernels._program import Program, Space
 from priorscope.models.layers._branches import (
     check_branches,
     check_independent,
@@ -70,6 +72,12 @@ class ParallelSum(Layer):
             )
         return first
 
+    def lower(self, program: Program, register: int, space: Space) -> None:
+        program.add_branches(register, space, self.branches)
+
+    def stage_strides(self) -> tuple[int, ...]:
+        return (prod(stride for branch in self.branches for stride in branch.stage_strides()),)
+
 
 @dataclass(frozen=True)
 class Residual(Layer):
@@ -105,6 +113,12 @@ class Residual(Layer):
 
     def propagate(self, cov: Covariance, need: Need) -> Covariance:
         return self.total.propagate(cov, need)
+
+    def lower(self, program: Program, register: int, space: Space) -> None:
+        program.add_branches(register, space, (self.shortcut, self.body))
+
+    def stage_strides(self) -> tuple[int, ...]:
+        return self.total.stage_strides()
 
 
 class SumModule(nn.Module):

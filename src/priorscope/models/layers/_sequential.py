@@ -9,6 +9,7 @@ from torch import nn
 
 from priorscope.models.kernels._covariance import Covariance
 from priorscope.models.kernels._need import Need
+from priorscope.models.kernels._program import Program, Space, lower
 from priorscope.models.layers._layer import Layer, Shape
 from priorscope.models.networks._build import Build
 
@@ -71,3 +72,14 @@ class Sequential(Layer):
         for layer, after in zip(self.layers, self.needs(need)[1:]):
             cov = layer.propagate(cov, after)
         return cov
+
+    def lower(self, program: Program, register: int, space: Space) -> None:
+        for layer in self.layers:
+            lower(layer, program, register, space)
+
+    def stage_strides(self) -> tuple[int, ...]:
+        strides: tuple[int, ...] = (1,)
+        for layer in self.layers:
+            first, *others = layer.stage_strides()
+            strides = (*strides[:-1], strides[-1] * first, *others)
+        return strides

@@ -7,10 +7,17 @@ from torch import Tensor
 
 __all__ = ["mean_over_taps", "output_size", "tap_positions", "gather_patches"]
 
+WIDEST = 8  # a padded filter may be this many times as long as the image, as 3 or 7 taps on a last single pixel are
+
 
 def output_size(size: int, kernel_size: int, stride: int, padding: str) -> int:
     """Pixels after a filter: ``ceil(size / stride)`` with padding, only whole windows when ``valid``."""
     if padding != "valid":
+        if kernel_size > WIDEST * size:
+            raise ValueError(
+                f"a filter of kernel_size={kernel_size} on {size} pixels along an axis sees hardly anything but padding; at most "
+                f"{WIDEST} times as many taps as pixels are taken. Use a smaller filter."
+            )
         return -(-size // stride)
     if size < kernel_size:
         raise ValueError(

@@ -9,6 +9,7 @@ from torch.nn import functional as F
 
 from priorscope.models.kernels._covariance import Covariance
 from priorscope.models.kernels._need import Need
+from priorscope.models.kernels._program import Program, Space
 from priorscope.models.layers._checks import check_positive
 from priorscope.models.layers._conv import check_spatial
 from priorscope.models.layers._layer import Layer, Shape
@@ -71,6 +72,12 @@ class AvgPool(Layer):
         step = lambda k: _pool(k, len(spatial), self.window, self.stride or self.window, mean=True)  # noqa: E731
         return cov.linear(step, spatial=spatial).reduced(need)
 
+    def lower(self, program: Program, register: int, space: Space) -> None:
+        program.pool(register, space, self.window, self.stride or self.window, mean=True)
+
+    def stage_strides(self) -> tuple[int, ...]:
+        return (1, 1)
+
 
 @dataclass(frozen=True)
 class SumPool(Layer):
@@ -104,6 +111,12 @@ class SumPool(Layer):
         spatial = self.output_shape((1, *cov.spatial))[1:]
         step = lambda k: _pool(k, len(spatial), self.window, self.stride or self.window, mean=False)  # noqa: E731
         return cov.linear(step, spatial=spatial).reduced(need)
+
+    def lower(self, program: Program, register: int, space: Space) -> None:
+        program.pool(register, space, self.window, self.stride or self.window, mean=False)
+
+    def stage_strides(self) -> tuple[int, ...]:
+        return (1, 1)
 
 
 class WindowPoolModule(nn.Module):

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from priorscope.models.kernels._instructions import EXPONENTIAL
+from priorscope.models.nonlinearities._checks import check_finite
 from priorscope.models.nonlinearities._nonlinearity import Nonlinearity
 
 __all__ = ["Exponential"]
@@ -27,6 +29,9 @@ class Exponential(Nonlinearity):
     amplitude: float = 1.0
     rate: float = 1.0
 
+    def __post_init__(self) -> None:
+        check_finite("Exponential", amplitude=self.amplitude, rate=self.rate)
+
     def __call__(self, x: Tensor) -> Tensor:
         return self.amplitude * torch.exp(self.rate * x)
 
@@ -35,3 +40,6 @@ class Exponential(Nonlinearity):
 
     def derivative_covariance(self, k12: Tensor, k11: Tensor, k22: Tensor) -> Tensor:
         return self.rate**2 * self.covariance(k12, k11, k22)
+
+    def fused(self) -> tuple[int, tuple[float, ...]]:
+        return EXPONENTIAL, (self.amplitude, self.rate)

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from priorscope.models.nonlinearities._nonlinearity import Nonlinearity
+from priorscope.models.kernels._instructions import GAUSSIAN
+from priorscope.models.nonlinearities._checks import check_finite, check_positive
+from priorscope.models.nonlinearities._nonlinearity import UNSURE, Nonlinearity, determinant, refuse_unresolved, steep
 
 __all__ = ["Gaussian"]
 
@@ -29,12 +31,19 @@ class Gaussian(Nonlinearity):
     amplitude: float = 1.0
     precision: float = 1.0
 
+    def __post_init__(self) -> None:
+        check_finite("Gaussian", amplitude=self.amplitude)
+        check_positive("Gaussian", precision=self.precision)
+
     def __call__(self, x: Tensor) -> Tensor:
         return self.amplitude * torch.exp(-self.precision * x * x)
 
     def _determinant(self, k12: Tensor, k11: Tensor, k22: Tensor) -> Tensor:
         b = self.precision
-        return (1 + 2 * b * k11) * (1 + 2 * b * k22) - 4 * b * b * k12 * k12
+        d = 1 + 2 * b * (k11 + k22) + 4 * b * b * determinant(k12, k11, k22)
+        if steep(k11, k22, 1 / (2 * b)):
+            refuse_unresolved("Gaussian", 4 * b * b * k11 * k22 * UNSURE / d, k12, k11, k22)
+        return d
 
     def covariance(self, k12: Tensor, k11: Tensor, k22: Tensor) -> Tensor:
         return self.amplitude**2 * self._determinant(k12, k11, k22) ** -0.5
@@ -42,3 +51,6 @@ class Gaussian(Nonlinearity):
     def derivative_covariance(self, k12: Tensor, k11: Tensor, k22: Tensor) -> Tensor:
         factor = 4 * (self.amplitude * self.precision) ** 2
         return factor * k12 * self._determinant(k12, k11, k22) ** -1.5
+
+    def fused(self) -> tuple[int, tuple[float, ...]]:
+        return GAUSSIAN, (self.amplitude, self.precision)

@@ -8,7 +8,8 @@ from math import pi
 import torch
 from torch import Tensor
 
-from priorscope.models.nonlinearities._nonlinearity import Nonlinearity
+from priorscope.models.kernels._instructions import GELU as GELU_KIND
+from priorscope.models.nonlinearities._nonlinearity import Nonlinearity, determinant
 
 __all__ = ["GELU"]
 
@@ -17,13 +18,16 @@ __all__ = ["GELU"]
 class GELU(Nonlinearity):
     r"""x Φ(x), exact (not the tanh approximation).
 
-    With :math:`D^2 = (1+k_{11})(1+k_{22}) - k_{12}^2` and :math:`M = 1 - \frac{k_{11}}{1+k_{11}} - \frac{k_{22}}{1+k_{22}}`,
+    With :math:`\Delta = k_{11}k_{22} - k_{12}^2`, :math:`D^2 = 1 + k_{11} + k_{22} + \Delta` and
+    :math:`B = E[\Phi(u)\Phi(v)] = \tfrac14 + \tfrac{1}{2\pi}\arctan\tfrac{k_{12}}{D}`,
 
-    .. math:: E[\phi\phi] = k_{12}\left(\tfrac14 + \tfrac{1}{2\pi}\arcsin\tfrac{k_{12}}{\sqrt{(1+k_{11})(1+k_{22})}}\right)
-        + \frac{k_{11}k_{22} + M k_{12}^2}{2\pi D}
+    .. math:: E[\phi\phi] = k_{12}B
+        + \frac{1}{2\pi D}\left(\Delta + \tfrac{k_{12}^2}{1+k_{11}} + \tfrac{k_{12}^2}{1+k_{22}}\right),
+        \qquad E[\phi'\phi'] = B + \frac{k_{12}}{2\pi D}\,
+        \frac{3 + k_{11} + k_{22} + k_{12}^2/D^2}{(1+k_{11})(1+k_{22})}
 
-    from Stein's lemma applied twice to :math:`E[\Phi(u)\Phi(v)]`; Tsuchida et al. (2021) give an equivalent form. The
-    derivative map is its derivative in :math:`k_{12}` (Price's theorem).
+    from Stein's lemma applied twice; Tsuchida et al. (2021) give an equivalent form. The derivative map is the derivative in
+    :math:`k_{12}` (Price's theorem). In this form no terms cancel at large variances.
 
     Example:
         >>> import torch
@@ -35,16 +39,16 @@ class GELU(Nonlinearity):
         return torch.nn.functional.gelu(x)
 
     def covariance(self, k12: Tensor, k11: Tensor, k22: Tensor) -> Tensor:
-        both, m, d = _parts(k12, k11, k22)
-        return k12 * both + (k11 * k22 + m * k12 * k12) / (2 * pi * d)
+        gap = determinant(k12, k11, k22)
+        d = (1 + k11 + k22 + gap).sqrt()
+        both = 0.25 + torch.atan2(k12, d) / (2 * pi)
+        return k12 * both + (gap + k12 * k12 * (1 / (1 + k11) + 1 / (1 + k22))) / (2 * pi * d)
 
     def derivative_covariance(self, k12: Tensor, k11: Tensor, k22: Tensor) -> Tensor:
-        both, m, d = _parts(k12, k11, k22)
-        return both + (k12 * (1 + 2 * m) + (k11 * k22 + m * k12 * k12) * k12 / d**2) / (2 * pi * d)
+        d = (1 + k11 + k22 + determinant(k12, k11, k22)).sqrt()
+        both = 0.25 + torch.atan2(k12, d) / (2 * pi)
+        ratio = k12 / d
+        return both + ratio * ((3 + k11 + k22 + ratio * ratio) / ((1 + k11) * (1 + k22))) / (2 * pi)
 
-
-def _parts(k12: Tensor, k11: Tensor, k22: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """E[Φ(u)Φ(v)], M and D of the formula."""
-    product = (1 + k11) * (1 + k22)
-    both = 0.25 + torch.asin(k12 / product.sqrt()) / (2 * pi)
-    return both, 1 - k11 / (1 + k11) - k22 / (1 + k22), (product - k12 * k12).sqrt()
+    def fused(self) -> tuple[int, tuple[float, ...]]:
+        return GELU_KIND, ()

@@ -10,6 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from priorscope.models.kernels._instructions import RECTIFIER
+from priorscope.models.nonlinearities._checks import check_degree, check_finite
 from priorscope.models.nonlinearities._nonlinearity import Nonlinearity
 
 __all__ = ["Hermite", "Linear", "Monomial", "Polynomial"]
@@ -47,6 +49,16 @@ def _expectation(coefficients: Sequence[float], k12: Tensor, k11: Tensor, k22: T
     return total
 
 
+def _hermite(degree: int, k12: Tensor, k11: Tensor, k22: Tensor) -> Tensor:
+    """E[he(u) he(v)] of the normalised Hermite polynomial."""
+    excess = (k11 - 1) * (k22 - 1)
+    total = torch.zeros_like(k12)
+    for i in range(degree // 2 + 1):
+        share = factorial(degree) / (4**i * factorial(i) ** 2 * factorial(degree - 2 * i))
+        total = total + share * k12 ** (degree - 2 * i) * excess**i
+    return total
+
+
 @dataclass(frozen=True)
 class Polynomial(Nonlinearity):
     r""":math:`\sum_j c_j x^j`, coefficients from the constant upwards.
@@ -67,6 +79,9 @@ class Polynomial(Nonlinearity):
         object.__setattr__(self, "coefficients", tuple(float(c) for c in self.coefficients))
         if not self.coefficients:
             raise ValueError("Polynomial needs at least one coefficient (the constant); got none.")
+        check_degree("Polynomial", len(self.coefficients) - 1)
+        for power, coefficient in enumerate(self.coefficients):
+            check_finite("Polynomial", **{f"coefficient of x^{power}": coefficient})
 
     @property
     def odd(self) -> bool:
@@ -95,8 +110,7 @@ class Monomial(Nonlinearity):
     degree: int = 2
 
     def __post_init__(self) -> None:
-        if self.degree < 0 or int(self.degree) != self.degree:
-            raise ValueError(f"Monomial needs a whole degree >= 0; got {self.degree!r}.")
+        check_degree("Monomial", self.degree)
 
     @property
     def coefficients(self) -> tuple[float, ...]:
@@ -119,7 +133,12 @@ class Monomial(Nonlinearity):
 
 @dataclass(frozen=True)
 class Hermite(Nonlinearity):
-    r"""Probabilists' Hermite polynomial over :math:`\sqrt{j!}`: at unit variances :math:`E[\phi\phi] = k_{12}^j`.
+    r"""Probabilists' Hermite polynomial over :math:`\sqrt{n!}`: at unit variances :math:`E[\phi\phi] = k_{12}^n`.
+
+    .. math:: E[\phi\phi] = \sum_i \frac{n!}{4^i\, i!^2\, (n-2i)!}\, k_{12}^{n-2i}\,\big((k_{11}-1)(k_{22}-1)\big)^i
+
+    by the multiplication theorem :math:`\mathrm{He}_n(\gamma x) = \sum_i \gamma^{n-2i}(\gamma^2-1)^i
+    \frac{n!}{2^i i!(n-2i)!}\mathrm{He}_{n-2i}(x)`; and :math:`\mathrm{He}_n' = n\mathrm{He}_{n-1}` for the derivative map.
 
     Example:
         >>> import torch
@@ -131,8 +150,7 @@ class Hermite(Nonlinearity):
     degree: int = 2
 
     def __post_init__(self) -> None:
-        if self.degree < 0 or int(self.degree) != self.degree:
-            raise ValueError(f"Hermite needs a whole degree >= 0; got {self.degree!r}.")
+        check_degree("Hermite", self.degree)
 
     @property
     def coefficients(self) -> tuple[float, ...]:
@@ -148,10 +166,12 @@ class Hermite(Nonlinearity):
         return _evaluate(self.coefficients, x)
 
     def covariance(self, k12: Tensor, k11: Tensor, k22: Tensor) -> Tensor:
-        return _expectation(self.coefficients, k12, k11, k22)
+        return _hermite(self.degree, k12, k11, k22)
 
     def derivative_covariance(self, k12: Tensor, k11: Tensor, k22: Tensor) -> Tensor:
-        return _expectation(_derivative(self.coefficients), k12, k11, k22)
+        if self.degree == 0:
+            return torch.zeros_like(k12)
+        return self.degree * _hermite(self.degree - 1, k12, k11, k22)
 
 
 @dataclass(frozen=True)
@@ -176,3 +196,6 @@ class Linear(Nonlinearity):
 
     def derivative_covariance(self, k12: Tensor, k11: Tensor, k22: Tensor) -> Tensor:
         return torch.ones_like(k12)
+
+    def fused(self) -> tuple[int, tuple[float, ...]]:
+        return RECTIFIER, (1.0, 1.0)

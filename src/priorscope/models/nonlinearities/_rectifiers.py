@@ -9,6 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from priorscope.models.kernels._instructions import RECTIFIER
+from priorscope.models.nonlinearities._checks import check_finite
 from priorscope.models.nonlinearities._nonlinearity import Nonlinearity, cosine
 
 __all__ = ["ABReLU", "Abs", "LeakyReLU", "ReLU", "arcsine"]
@@ -91,6 +93,9 @@ class ABReLU(Nonlinearity):
     left: float = 0.0
     right: float = 1.0
 
+    def __post_init__(self) -> None:
+        check_finite("ABReLU", left=self.left, right=self.right)
+
     def __call__(self, x: Tensor) -> Tensor:
         return self.right * x.relu() - self.left * (-x).relu()
 
@@ -99,6 +104,9 @@ class ABReLU(Nonlinearity):
 
     def derivative_covariance(self, k12: Tensor, k11: Tensor, k22: Tensor) -> Tensor:
         return _rectifier_derivative(self.left, self.right, k12, k11, k22)
+
+    def fused(self) -> tuple[int, tuple[float, ...]]:
+        return RECTIFIER, (self.left, self.right)
 
 
 @dataclass(frozen=True)
@@ -123,6 +131,9 @@ class ReLU(Nonlinearity):
     def derivative_covariance(self, k12: Tensor, k11: Tensor, k22: Tensor) -> Tensor:
         return _rectifier_derivative(0.0, 1.0, k12, k11, k22)
 
+    def fused(self) -> tuple[int, tuple[float, ...]]:
+        return RECTIFIER, (0.0, 1.0)
+
 
 @dataclass(frozen=True)
 class LeakyReLU(Nonlinearity):
@@ -136,6 +147,9 @@ class LeakyReLU(Nonlinearity):
 
     slope: float = 0.01
 
+    def __post_init__(self) -> None:
+        check_finite("LeakyReLU", slope=self.slope)
+
     def __call__(self, x: Tensor) -> Tensor:
         return torch.nn.functional.leaky_relu(x, self.slope)
 
@@ -144,6 +158,9 @@ class LeakyReLU(Nonlinearity):
 
     def derivative_covariance(self, k12: Tensor, k11: Tensor, k22: Tensor) -> Tensor:
         return _rectifier_derivative(self.slope, 1.0, k12, k11, k22)
+
+    def fused(self) -> tuple[int, tuple[float, ...]]:
+        return RECTIFIER, (self.slope, 1.0)
 
 
 @dataclass(frozen=True)
@@ -164,3 +181,6 @@ class Abs(Nonlinearity):
 
     def derivative_covariance(self, k12: Tensor, k11: Tensor, k22: Tensor) -> Tensor:
         return _rectifier_derivative(-1.0, 1.0, k12, k11, k22)
+
+    def fused(self) -> tuple[int, tuple[float, ...]]:
+        return RECTIFIER, (-1.0, 1.0)

@@ -21,6 +21,8 @@ from priorscope.models.nonlinearities._trigonometric import RBF, Cosine, Sine
 
 __all__ = ["NONLINEARITIES", "nonlinearity"]
 
+SMOOTH = 1e-10  # relative error from which the quadrature of a named function says so
+
 NONLINEARITIES: dict[str, Callable[[], Nonlinearity]] = {
     "abs": Abs,
     "cosine": Cosine,
@@ -33,12 +35,12 @@ NONLINEARITIES: dict[str, Callable[[], Nonlinearity]] = {
     "quadratic": Monomial,
     "rbf": RBF,
     "relu": ReLU,
-    "sigmoid": lambda: Quadrature(torch.sigmoid),
+    "sigmoid": lambda: Quadrature(torch.sigmoid, tolerance=SMOOTH),
     "sign": Sign,
-    "silu": lambda: Quadrature(F.silu),
+    "silu": lambda: Quadrature(F.silu, tolerance=SMOOTH),
     "sine": Sine,
-    "softplus": lambda: Quadrature(F.softplus),
-    "tanh": lambda: Quadrature(torch.tanh),
+    "softplus": lambda: Quadrature(F.softplus, tolerance=SMOOTH),
+    "tanh": lambda: Quadrature(torch.tanh, tolerance=SMOOTH),
 }
 
 

@@ -8,6 +8,7 @@ from math import pi
 import torch
 from torch import Tensor
 
+from priorscope.models.kernels._instructions import SIGN
 from priorscope.models.nonlinearities._nonlinearity import Nonlinearity, cosine
 from priorscope.models.nonlinearities._rectifiers import arcsine
 
@@ -38,3 +39,6 @@ class Sign(Nonlinearity):
 
     def derivative_covariance(self, k12: Tensor, k11: Tensor, k22: Tensor) -> Tensor:
         return torch.zeros_like(k12)
+
+    def fused(self) -> tuple[int, tuple[float, ...]]:
+        return SIGN, ()

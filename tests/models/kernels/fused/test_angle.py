@@ -6,23 +6,34 @@ import pytest
 from numba import njit
 
 from priorscope.models.kernels.fused._angle import (
+    ARCSINE_COEFFICIENTS,
     COEFFICIENTS,
     SHORT_COEFFICIENTS,
     angle_ratio,
+    arcsine,
     short_angle_ratio,
     sine,
     supplement,
 )
 
 
-def chebyshev_interpolant(n: int) -> list[float]:
-    """Monomial coefficients in u = 2c - 1 of the interpolant of arccos(c) / sqrt(1 - c²) at n Chebyshev nodes, to 50 digits."""
+def angle(u):
+    """arccos(c) / sqrt(1 - c²) at u = 2c - 1."""
+    c = (u + 1) / 2
+    return mpmath.acos(c) / mpmath.sqrt(1 - c * c)
+
+
+def arc(u):
+    """asin(sqrt z) / sqrt z at u = 8z - 1."""
+    z = (u + 1) / 8
+    return mpmath.asin(mpmath.sqrt(z)) / mpmath.sqrt(z)
+
+
+def chebyshev_interpolant(n: int, fn=angle) -> list[float]:
+    """Monomial coefficients of the interpolant at n Chebyshev nodes, to 50 digits."""
     with mpmath.workdps(50):
         angles = [mpmath.pi * (2 * j + 1) / (2 * n) for j in range(n)]
-        values = []
-        for angle in angles:
-            c = (mpmath.cos(angle) + 1) / 2
-            values.append(mpmath.acos(c) / mpmath.sqrt(1 - c * c))
+        values = [fn(mpmath.cos(angle)) for angle in angles]
         total = [mpmath.mpf(0)] * n
         before, now = [mpmath.mpf(1)], [mpmath.mpf(0), mpmath.mpf(1)]
         for k in range(n):
@@ -39,6 +50,17 @@ def chebyshev_interpolant(n: int) -> list[float]:
 def test_the_table_is_what_its_derivation_gives():
     np.testing.assert_allclose(COEFFICIENTS, chebyshev_interpolant(20), rtol=1e-12, atol=1e-22)
     np.testing.assert_allclose(SHORT_COEFFICIENTS, chebyshev_interpolant(12), rtol=1e-12, atol=1e-22)
+    np.testing.assert_allclose(ARCSINE_COEFFICIENTS, chebyshev_interpolant(13, arc), rtol=1e-12, atol=1e-22)
+
+
+def test_the_arcsine_is_right_relative_to_itself():
+    @njit
+    def arcs(c):
+        return np.array([arcsine(v) for v in c])
+
+    c = np.concatenate([np.linspace(-1, 1, 4001), 10.0 ** np.arange(-300, -1, 7), 1 - 10.0 ** np.arange(-16, -1)])
+    expected = np.array([float(mpmath.asin(mpmath.mpf(v))) for v in c])
+    np.testing.assert_allclose(arcs(c), expected, rtol=1e-15, atol=0)  # some four roundings
 
 
 def test_the_angle_is_right_to_rounding_also_at_the_ends():

@@ -9,20 +9,16 @@ from __future__ import annotations
 
 from numba import njit, uint64
 
+from priorscope.models.kernels._instructions import CIRCULAR, ZEROS
 from priorscope.models.kernels.fused._activations import FAST
 
 __all__ = [
-    "CIRCULAR",
-    "ZEROS",
     "add_into",
     "filter_columns",
     "filter_columns_of_three",
     "filter_rows",
     "filter_rows_of_three",
 ]
-
-CIRCULAR = 0  # wraps round the frame; also serves padding="valid", whose outer pixels are never read
-ZEROS = 1  # a tap counts only when both pixels lie inside
 
 
 @njit(nogil=True, error_model="numpy", fastmath=FAST)

@@ -1,6 +1,6 @@
 """Runs a list of steps on one displacement of several pairs of inputs: the inner loop of the fused path.
 
-A step is a row of integers (columns below) and a row of floats. Registers hold (K, T) as flat ``(height, width, lanes)`` arrays.
+A step is a record of STEP and a row of floats. Registers hold (K, T) as flat ``(height, width, lanes)`` arrays.
 Tables hold what :func:`prepare` keeps of the variances: ``own`` of the first inputs, (pixels, lanes); ``other`` of
 the second, with every row of
 pixels written twice in sequence, so that a displaced row is contiguous.
@@ -10,9 +10,20 @@ from __future__ import annotations
 
 from numba import njit, uint64
 
-from priorscope.models.kernels.fused._activations import EXPONENTIAL, FAST, GELU, RECTIFIER, SINE, expect, prepare
-from priorscope.models.kernels.fused._filters import (
+from priorscope.models.kernels._instructions import (
+    AFFINE,
     CIRCULAR,
+    CONV,
+    COPY,
+    EQUAL_PIXELS,
+    EXPECT,
+    EXPONENTIAL,
+    GELU,
+    RECTIFIER,
+    SINE,
+)
+from priorscope.models.kernels.fused._activations import FAST, expect, prepare
+from priorscope.models.kernels.fused._filters import (
     add_into,
     affine,
     filter_columns,
@@ -21,19 +32,7 @@ from priorscope.models.kernels.fused._filters import (
     filter_rows_of_three,
 )
 
-__all__ = ["AFFINE", "CONV", "COPY", "ADD", "EXPECT", "EQUAL_PIXELS", "SCALE", "N_INTEGERS", "N_FLOATS", "run_steps"]
-
-# kinds of steps (column 0); column 1 is the register, columns 2 and 3 the frame's height and width
-AFFINE = 0  # floats: weight variance, bias variance
-# 4 taps_y 5 low_y 6 taps_x 7 low_x 8 stride_y 9 stride_x 10 offset_y 11 offset_x 12 padding 13-16 inside; floats as AFFINE
-CONV = 1
-COPY = 2  # 4 target register
-ADD = 3  # 4 register added to column 1
-EXPECT = 4  # 4 kind 5 offset of its variances; floats: p0..p3
-EQUAL_PIXELS = 5  # covariances of unequal pixels vanish: weights are not shared
-SCALE = 6  # K and T times a float
-# columns 17 and 18: subsampling so far, vertical and horizontal (the step's displacement is the stage's divided by them)
-N_INTEGERS, N_FLOATS = 19, 4
+__all__ = ["run_steps"]
 
 
 @njit(nogil=True, error_model="numpy", fastmath=FAST)
@@ -55,7 +54,7 @@ def scale_row(kind, K, w, g, at, s1, r1, own, s2, r2, other, n):
         w[i + l] = r1[j + l] * r2[k + l]
     if kind == GELU:
         for l in range(size):
-            g[i + l] = r1[j + l] * r1[j + l] + r2[k + l] * r2[k + l]
+            g[i + l] = s1[j + l] * s2[k + l]
 
 
 @njit(nogil=True, error_model="numpy", fastmath=FAST)
@@ -83,33 +82,23 @@ def affine_plus(T, K, n, scale):
 @njit(inline="always")
 def convolve(step, variance, bias, X, w, lanes, dy, dx):
     """One convolution of one array; the frame shrinks by the strides."""
-    height, width = step[2], step[3]
-    scale = variance / (step[4] * step[6])
-    plain = step[12] == CIRCULAR and step[8] == 1 and step[9] == 1
-    if plain and step[4] == 3 and height >= 3:
+    height, width = step.height, step.width
+    scale = variance / (step.taps_y * step.taps_x)
+    plain = step.padding == CIRCULAR and step.stride_y == 1 and step.stride_x == 1
+    if plain and step.taps_y == 3 and height >= 3:
         filter_rows_of_three(X, w, height, width * lanes)
     else:
-        filter_rows(X, w, height, width * lanes, step[4], step[5], step[8], step[10], step[12], step[13], step[14], dy)
-    if plain and step[6] == 3 and width >= 3:
+        filter_rows(
+            X, w, height, width * lanes, step.taps_y, step.low_y, step.stride_y, step.offset_y, step.padding,
+            step.top, step.bottom, dy,
+        )  # fmt: skip
+    if plain and step.taps_x == 3 and width >= 3:
         filter_columns_of_three(w, X, height, width * lanes, lanes, scale, bias)
     else:
         filter_columns(
-            w,
-            X,
-            height // step[8],
-            width,
-            lanes,
-            step[6],
-            step[7],
-            step[9],
-            step[11],
-            step[12],
-            step[15],
-            step[16],
-            dx,
-            scale,
-            bias,
-        )
+            w, X, height // step.stride_y, width, lanes, step.taps_x, step.low_x, step.stride_x, step.offset_x,
+            step.padding, step.left, step.right, dx, scale, bias,
+        )  # fmt: skip
 
 
 @njit(nogil=True, error_model="numpy", fastmath=FAST)
@@ -117,24 +106,24 @@ def run_steps(steps, numbers, start, stop, K, T, w, g, lanes, dy, dx, s1, r1, s2
     """Steps ``start`` to ``stop`` at displacement (dy, dx) of the first step's frame; the result is register 0."""
     for n in range(start, stop):
         step, number = steps[n], numbers[n]
-        code, height, width = step[0], step[2], step[3]
-        k, t = K[step[1]], T[step[1]]
+        code, height, width = step.code, step.height, step.width
+        k, t = K[step.register], T[step.register]
         row = width * lanes
         size = height * row
-        y, x = dy // step[17], dx // step[18]
+        y, x = dy // step.sub_y, dx // step.sub_x
         if code == EXPECT:
             if recording:
-                record(step[4], number, k, s1, r1, s2, r2, step[5], height, width, lanes)
+                record(step.kind, number, k, s1, r1, s2, r2, step.variances, height, width, lanes)
             for at in range(height):
-                own = (step[5] + at * width) * lanes
-                other = (2 * (step[5] + ((at + y) % height) * width) + x) * lanes
-                scale_row(step[4], k, w, g, at * row, s1, r1, own, s2, r2, other, row)
-            expect(step[4], number, k, t, w, g, size, with_ntk)
+                own = (step.variances + at * width) * lanes
+                other = (2 * (step.variances + ((at + y) % height) * width) + x) * lanes
+                scale_row(step.kind, k, w, g, at * row, s1, r1, own, s2, r2, other, row)
+            expect(step.kind, number, k, t, w, g, size, with_ntk)
         elif code == CONV:
             convolve(step, number[0], number[1], k, w, lanes, y, x)
             if with_ntk:
                 convolve(step, number[0], 0.0, t, w, lanes, y, x)
-                add_into(t, 0, k, 0, (height // step[8]) * (width // step[9]) * lanes)
+                add_into(t, 0, k, 0, (height // step.stride_y) * (width // step.stride_x) * lanes)
         elif code == AFFINE:
             weight = number[0]
             affine(k, 0, size, weight, number[1])
@@ -144,12 +133,8 @@ def run_steps(steps, numbers, start, stop, K, T, w, g, lanes, dy, dx, s1, r1, s2
             if y != 0 or x != 0:
                 k[:size] = 0.0
                 t[:size] = 0.0
-        elif code == SCALE:
-            for m in range(size):
-                k[m] *= number[0]
-                t[m] *= number[0]
         else:
-            k2, t2 = K[step[4]], T[step[4]]
+            k2, t2 = K[step.other], T[step.other]
             for m in range(size):
                 if code == COPY:
                     k2[m] = k[m]

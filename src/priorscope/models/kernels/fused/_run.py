@@ -4,22 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from threadpoolctl import ThreadpoolController
 
+from priorscope.models.kernels._instructions import EXPECT
+from priorscope.models.kernels._range import LEAST, LEAST_INPUT
+from priorscope.models.kernels.fused._activations import STEEPEST, variances_of
 from priorscope.models.kernels.fused._chain import LONG, SHORT, run_chain
-from priorscope.models.kernels.fused._machine import EXPECT
 from priorscope.models.kernels.fused._stages import run_head, run_tasks
 from priorscope.models.kernels.fused._vector import LANES
 
 if TYPE_CHECKING:
     from priorscope.models.kernels._plan import Plan, Schedule
 
-__all__ = ["fused_kernel"]
+__all__ = ["OutOfRange", "fused_kernel"]
+
+
+class OutOfRange(Exception):
+    """Variances that the compiled formulas do not cover."""
+
 
 HEAD_LANES = 256
 ROWS = 128  # rows of a kernel without pixels that are computed at a time
@@ -49,8 +56,8 @@ def each(run: Callable[[np.ndarray], None], tasks: np.ndarray, parts: int = 16) 
 def rows_of_tables(plan: Plan) -> np.ndarray:
     """Rows of pixels (start, width) in the tables of variances."""
     rows = []
-    for step in plan.steps[plan.steps[:, 0] == EXPECT]:
-        height, width, offset = (int(v) for v in step[[2, 3, 5]])
+    for step in plan.steps[plan.steps["code"] == EXPECT]:
+        height, width, offset = (int(step[name]) for name in ("height", "width", "variances"))
         rows += [(offset + y * width, width) for y in range(height)]
     return np.array(rows, dtype=np.int64).reshape(-1, 2)
 
@@ -88,6 +95,27 @@ class Batch:
         head_rows(
             plan, 0, 1, variances, variances, self, self, 0, 0, recording=True, fresh=True, ntk=False, symmetric=False
         )
+        self.s[:, plan.head_variances :] = self.head_s
+        check(plan, x, self.s)
+
+
+def check(plan: Plan, x: np.ndarray, s: np.ndarray) -> None:
+    """Refuse variances that are no numbers, that underflow, or at which a formula loses digits."""
+    size = np.abs(x).reshape(len(x), -1).max(1)
+    if ((size > 0) & (size < LEAST_INPUT)).any():
+        raise OutOfRange("inputs underflow")
+    for n in np.flatnonzero(plan.steps["code"] == EXPECT):
+        step = plan.steps[n]
+        at = int(step["variances"])
+        values = s[:, at : at + int(step["height"] * step["width"])]
+        largest, unit = variances_of(int(step["kind"]), plan.numbers[n], values.max(1))
+        most = largest.max()
+        if not most < np.inf:
+            raise OutOfRange("variances overflow")
+        if most > STEEPEST * unit:
+            raise OutOfRange("variances too large for the formula")
+        if largest.min() < LEAST and ((largest > 0) & (largest < LEAST)).any():
+            raise OutOfRange("variances underflow")
 
 
 def head_rows(
@@ -198,13 +226,20 @@ def all_rows(plan: Plan, K: np.ndarray, T: np.ndarray, a: Batch, b: Batch, *, nt
     each(run, np.arange(0, len(K), size))
 
 
+@lru_cache(maxsize=8)
+def lower_triangle(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and columns below the diagonal."""
+    return np.tril_indices(n, -1)
+
+
 def mirror(K: np.ndarray, size: int = 256) -> None:
     """Copy the upper triangle to the lower one, in place, tile by tile."""
     n = len(K)
     for i in range(0, n, size):
         rows = slice(i, min(i + size, n))
         tile = K[rows, rows]
-        K[rows, rows] = np.triu(tile) + np.triu(tile, 1).T
+        below = lower_triangle(len(tile))
+        tile[below] = tile.T[below]
         for j in range(i + size, n, size):
             columns = slice(j, min(j + size, n))
             K[columns, rows] = K[rows, columns].T

@@ -1,10 +1,6 @@
 """Runs the stages of a program: displacements through the steps, sums and pools between them.
 
-A stage is a row of integers: 0 first step, 1 end of steps, 2-3 frame at its start, 4-5 frame at its end, 6-9 inside
-of that frame (y low, y high,
-x low, x high), 10-11 subsampling within the stage, 12 how it ends, 13-14 pool window, 15-16 pool stride, 17-18 next
-frame, 19-20 pooled size,
-21 offset of its start in the tile, 22 offset of its map of displacements. Displacements are in units of the stage's first frame.
+A stage is a record of STAGE.
 """
 
 from __future__ import annotations
@@ -12,15 +8,12 @@ from __future__ import annotations
 import numpy as np
 from numba import njit, uint64
 
+from priorscope.models.kernels._instructions import POOL, TOTAL
 from priorscope.models.kernels.fused._activations import FAST
 from priorscope.models.kernels.fused._filters import add_into, set_to
 from priorscope.models.kernels.fused._machine import run_steps
 
-__all__ = ["POOL", "TOTAL", "N_STAGE", "run_head", "run_tasks"]
-
-TOTAL = 0  # sum over the pixels inside and all displacements of the stage
-POOL = 1
-N_STAGE = 23
+__all__ = ["run_head", "run_tasks"]
 
 
 @njit(nogil=True, error_model="numpy", fastmath=FAST)
@@ -63,7 +56,8 @@ def side_by_side(table, j0, target, lanes, rows, copies):
 @njit(nogil=True, error_model="numpy", fastmath=FAST)
 def add_inside(K, lanes, stage, dy, dx, total):
     """Add the pixels inside whose partner is inside too."""
-    height, width, y0, y1, x0, x1 = stage[4], stage[5], stage[6], stage[7], stage[8], stage[9]
+    height, width = stage.end_height, stage.end_width
+    y0, y1, x0, x1 = stage.top, stage.bottom, stage.left, stage.right
     if y0 == 0 and y1 == height and x0 == 0 and x1 == width:
         add_into(total, 0, K, 0, height * width * lanes)
         return
@@ -81,17 +75,9 @@ def add_inside(K, lanes, stage, dy, dx, total):
 @njit(nogil=True, error_model="numpy", fastmath=FAST)
 def add_pool(stage, K, lanes, dy, dx, tile, where):
     """Add the window sums of one displacement to the tiles of the displacements that they belong to."""
-    height, width, y0, x0 = stage[4], stage[5], stage[6], stage[8]
-    win_y, win_x, step_y, step_x, width2, n_y, n_x = (
-        stage[13],
-        stage[14],
-        stage[15],
-        stage[16],
-        stage[18],
-        stage[19],
-        stage[20],
-    )
-    height2 = stage[17]
+    height, width, y0, x0 = stage.end_height, stage.end_width, stage.top, stage.left
+    win_y, win_x, step_y, step_x = stage.window_y, stage.window_x, stage.step_y, stage.step_x
+    height2, width2, n_y, n_x = stage.next_height, stage.next_width, stage.n_y, stage.n_x
     for m in range(n_y):
         for b in range(win_y):
             y = y0 + m * step_y + b
@@ -111,7 +97,7 @@ def add_pool(stage, K, lanes, dy, dx, tile, where):
                         for mx in range(start, min(n_x - 1, rel_x // step_x) + 1):
                             if rel_x - mx * step_x >= win_x:
                                 continue
-                            index = where[stage[22] + ((my - m) % height2) * width2 + (mx - n) % width2]
+                            index = where[stage.where + ((my - m) % height2) * width2 + (mx - n) % width2]
                             if index < 0:
                                 continue
                             at = (index + m * width2 + n) * lanes
@@ -137,7 +123,7 @@ def run_tasks(
     own_s, own_r = np.zeros(s2.shape[1] * lanes), np.zeros(s2.shape[1] * lanes)
     other_s, other_r = np.zeros(2 * s2.shape[1] * lanes), np.zeros(2 * s2.shape[1] * lanes)
     all_K, all_T = np.zeros(size * lanes), np.zeros(size * lanes)
-    n_channels = x1.shape[1] // (stages[0, 2] * stages[0, 3])
+    n_channels = x1.shape[1] // (stages[0].height * stages[0].width)
     last_i = last_j = -1
     one, two = tasks.shape[1] - 4, tasks.shape[1] - 3  # not literals: numba would compile anew for each
     for task in range(tasks.shape[0]):
@@ -160,14 +146,14 @@ def run_tasks(
         tile_T[:] = 0.0
         for n in range(stages.shape[0]):
             stage = stages[n]
-            pixels = stage[2] * stage[3]
+            pixels = stage.height * stage.width
             lo, hi = (tasks[task, 3], tasks[task, 4]) if n == 0 else (spans[n, 0], spans[n, 1])
             for c in range(lo, hi):
                 dy, dx = shifts[c, 0], shifts[c, 1]
                 if n == 0:
-                    load(K[0], T[0], lanes, stage[2], stage[3], dy, dx, first, second, n_channels)
+                    load(K[0], T[0], lanes, stage.height, stage.width, dy, dx, first, second, n_channels)
                 else:
-                    at = (stage[21] + (c - lo) * pixels) * lanes
+                    at = (stage.tile + (c - lo) * pixels) * lanes
                     for m in range(pixels * lanes):
                         K[0, m] = tile_K[at + m]
                         T[0, m] = tile_T[at + m]
@@ -175,8 +161,8 @@ def run_tasks(
                 run_steps(
                     steps,
                     numbers,
-                    stage[0],
-                    stage[1],
+                    stage.start,
+                    stage.stop,
                     K,
                     T,
                     w,
@@ -191,17 +177,17 @@ def run_tasks(
                     recording,
                     with_ntk,
                 )
-                y, x = dy // stage[10], dx // stage[11]
+                y, x = dy // stage.sub_y, dx // stage.sub_x
                 for part in range(2 if with_ntk else 1):
                     X = T[0] if part == 1 else K[0]
-                    if stage[12] == TOTAL:
+                    if stage.ends == TOTAL:
                         add_inside(X, lanes, stage, y, x, all_T if part == 1 else all_K)
                     else:
                         add_pool(stage, X, lanes, y, x, tile_T if part == 1 else tile_K, where)
-            if stage[12] == POOL:
+            if stage.ends == POOL:
                 after = stages[n + 1]
-                start = after[21] * lanes
-                stop = start + (spans[n + 1, 1] - spans[n + 1, 0]) * after[2] * after[3] * lanes
+                start = after.tile * lanes
+                stop = start + (spans[n + 1, 1] - spans[n + 1, 0]) * after.height * after.width * lanes
                 for m in range(start, stop):
                     tile_K[m] *= scales[n]
                     tile_T[m] *= scales[n]
