@@ -31,8 +31,8 @@ __all__ = ["System", "Outcome"]
 class Outcome:
     """What a run of a system gives: predictions, errors on the test set, the trajectory and the seconds.
 
-    ``test_error`` is the mean squared error over test samples and outputs; ``test_accuracy`` the part of test samples
-    whose class is right (None for regression). For an ensemble both are of the mean prediction, and ``member_errors``
+    ``test_error`` is the mean squared error over test samples and outputs; ``test_accuracy`` is the share of test
+    samples whose class is right (None for regression). For an ensemble both are of the mean prediction, and ``member_errors``
     holds each member's own mean squared error.
 
     Example:
@@ -60,7 +60,7 @@ class Outcome:
 
     @property
     def misclassification(self) -> float | None:
-        """Part of the test samples put in the wrong class."""
+        """The misclassification rate on the test samples; None for regression."""
         return None if self.test_accuracy is None else 1 - self.test_accuracy
 
 
@@ -155,7 +155,7 @@ class System:
 
 
 def accuracy(predictions: Tensor, targets: Tensor) -> float:
-    """Part of samples in the right class: by sign for one output, by the largest output for several."""
+    """The share of samples put in the right class: by sign for one output, by the largest output for several."""
     if targets.shape[-1] == 1:
         return float((predictions * targets > 0).double().mean())
     return float((predictions.argmax(-1) == targets.argmax(-1)).double().mean())

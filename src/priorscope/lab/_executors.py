@@ -139,7 +139,13 @@ class ClusterExecutor(Executor):
     """An executor on a Dask cluster that knows whether its scheduler is still there.
 
     Example:
-        >>> issubclass(ClusterExecutor, Executor)
+        >>> from types import SimpleNamespace
+        >>> client = SimpleNamespace(status="running", get_executor=lambda pure: SerialExecutor())
+        >>> cluster = ClusterExecutor(client, "tcp://host:8786")
+        >>> cluster.submit(pow, 2, 5).result(), cluster.lost
+        (32, False)
+        >>> client.status = "closed"
+        >>> cluster.lost
         True
     """
 

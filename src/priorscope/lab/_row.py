@@ -25,8 +25,12 @@ class DamagedRow(ValueError):
     """A row that is not what was stored; the message says how that shows.
 
     Example:
-        >>> issubclass(DamagedRow, ValueError)
-        True
+        >>> row = Row("k", "squares", 1, '{"seed":0}', '{"y":1}', None, "", 0.5, 0.0)
+        >>> try:
+        ...     Row.checked(row.columns(), "the checksum of another row", summed=True)
+        ... except DamagedRow as error:
+        ...     print(error)
+        its checksum does not match
     """
 
 

@@ -1,4 +1,4 @@
-"""The run store: one SQLite file, one transaction a result, written by the client alone."""
+"""The run store: one SQLite file, one transaction per result, written by the client alone."""
 
 from __future__ import annotations
 
@@ -39,8 +39,16 @@ class StoreError(RuntimeError):
     """The store cannot be read or written; what it already holds is untouched.
 
     Example:
-        >>> issubclass(StoreError, RuntimeError)
-        True
+        >>> import sqlite3, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     other = sqlite3.connect(f"{folder}/other.sqlite")
+        ...     other.executescript("CREATE TABLE songs (name)").close()
+        ...     other.close()
+        ...     try:
+        ...         Store(f"{folder}/other.sqlite")
+        ...     except StoreError as error:
+        ...         print(str(error).removeprefix(folder))
+        /other.sqlite is an SQLite file, but not a priorscope store. Give another --store.
     """
 
 
@@ -65,7 +73,7 @@ def default_store_path() -> Path:
 
 
 class Store:
-    """All runs of all papers in one SQLite file (write-ahead log, one transaction a result).
+    """All runs of all papers in one SQLite file (write-ahead log, one transaction per result).
 
     A process killed at any moment leaves every finished result whole and no half of one. A key is stored once: a second
     ``put`` of the same point changes nothing. Open it with ``readonly=True`` to look without ever writing.
@@ -325,7 +333,7 @@ class Store:
         return dict(self._rows(query, [paper, version]))
 
     def table(self, paper: str | Paper, scale: str | None = None, *, details: bool = False) -> pd.DataFrame:
-        """A tidy table: one row a run, the point's fields, then the metrics and arrays.
+        """A tidy table: one row per run, the point's fields, then the metrics and arrays.
 
         For a :class:`Paper`, runs of its version, with a scale the points of that grid in its order, whichever sweep ran
         them; for a name, runs of the newest stored version, with a scale those that its sweeps ran or found. ``details``

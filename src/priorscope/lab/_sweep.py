@@ -44,8 +44,16 @@ class Interrupted(KeyboardInterrupt):
     """A sweep stopped by Ctrl-C. What was finished is stored; the message says how much.
 
     Example:
-        >>> issubclass(Interrupted, KeyboardInterrupt)
-        True
+        >>> def run(point):
+        ...     if point["x"] == 2:
+        ...         raise KeyboardInterrupt
+        ...     return {"square": point["x"] ** 2}
+        >>> paper, store = Paper("squares", "Squares", "Euclid", 1, lambda scale: [], run), Store(":memory:")
+        >>> try:
+        ...     sweep(paper, [{"x": x, "seed": 0} for x in range(4)], store, jobs=1)
+        ... except Interrupted:
+        ...     print(store.table("squares")["square"].tolist())
+        [0, 1]
     """
 
 

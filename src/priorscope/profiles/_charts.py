@@ -85,7 +85,7 @@ def curves(result: Profile) -> Any:
 
 
 def _by_rank(result: Profile, values: Callable[[CandidateProfile], Any], y: Any, x: str, *, least: float = 0.0) -> Any:
-    """A line a model of what ``values`` gives, against rank on a log axis; values up to ``least`` are left out."""
+    """Draw what ``values`` gives, one line per model, against rank on a log axis; values up to ``least`` are left out."""
     import altair as alt
 
     name = str(y.shorthand).partition(":")[0]

@@ -63,7 +63,7 @@ def _verdicts(result: Profile) -> str:
 
 
 def _why(result: Profile) -> str:
-    """Reasons and warnings in words, a candidate a line."""
+    """Reasons and warnings in words, one line per candidate."""
     lines = ""
     for c in result.candidates:
         careful = "".join(f'<div class="careful">Take care: {escape(note)}.</div>' for note in c.forecast.warnings)
@@ -77,7 +77,7 @@ def _list(pairs: list[tuple[str, str]]) -> str:
 
 
 def _grouped(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Names of which the same is said, together."""
+    """Put together the names of which the same is said."""
     alike: dict[str, list[str]] = {}
     for name, text in pairs:
         alike.setdefault(text, []).append(name)

@@ -1,4 +1,4 @@
-"""What a profile says: one entry a candidate, a ranked table, charts, JSON and a page."""
+"""What a profile says: one entry per candidate, a ranked table, charts, JSON and a page."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class Profile:
         return words(self)
 
     def table(self) -> pd.DataFrame:
-        """One row a candidate, best first: measured and forecast error, samples needed, and the verdict."""
+        """One row per candidate, best first: measured and forecast error, samples needed, and the verdict."""
         rows = []
         for place, c in enumerate(self.candidates, 1):
             ahead = c.forecast.at(self.horizon)

@@ -51,7 +51,7 @@ class Recipe:
 
     @property
     def samples(self) -> int:
-        """Samples that pass through networks of one candidate in training: one a fold, and three to find a rate."""
+        """Samples that pass through networks of one candidate in training: one network per fold, and three to find a rate."""
         return _BATCH * (self.folds * self.steps + 3 * (self.steps // 2))
 
 

@@ -104,7 +104,7 @@ def _padded(text: Any, width: int) -> Any:
 
 
 def claims_table(rows: Sequence[Mapping[str, Any]], *, title: str | None = None) -> Any:
-    """A line a claim: id, verdict, measured value, and as much of the claim as the window has room for.
+    """One line per claim: id, verdict, measured value, and as much of the claim as the window has room for.
 
     Example:
         >>> from rich.console import Console

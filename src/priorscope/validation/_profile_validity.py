@@ -184,7 +184,7 @@ def _coverage(table: pd.DataFrame) -> Measured:
 
 
 def _apart(table: pd.DataFrame) -> Measured:
-    """Of candidates told apart from the pick, the part whose trained networks are worse than the pick's; by problem."""
+    """The share, by problem, of candidates told apart from the pick whose trained networks are worse than the pick's."""
     parts, told_apart, by_kernel, covered, others = [], 0, 0, [], 0
     for _, row in table.iterrows():
         low, high, network, kernel = (np.asarray(row[k], float) for k in ("over_low", "over_high", "network", "kernel"))

@@ -21,8 +21,15 @@ class FittedProcess(FittedKernel):
     """A posterior: ``predict`` is its mean; ``covariance`` of the latent function is the same for every output.
 
     Example:
-        >>> issubclass(FittedProcess, FittedKernel)
-        True
+        >>> import torch
+        >>> from types import SimpleNamespace as N
+        >>> linear = N(kernel=lambda a, b=None, kinds=(): N(nngp=a @ (a if b is None else b).T))
+        >>> data = N(inputs=torch.eye(3)[:2], targets=torch.tensor([[1.0], [-1.0]]))
+        >>> fitted = GaussianProcess(noise=1.0).fit(linear, data)
+        >>> fitted.variance(torch.eye(3)).round(decimals=6).tolist()
+        [0.5, 0.5, 1.0]
+        >>> round(fitted.log_evidence, 4)  # twice the log density of N(0, 2) at 1
+        -3.031
     """
 
     def covariance(self, inputs: Tensor) -> Tensor:
@@ -42,6 +49,8 @@ class FittedProcess(FittedKernel):
         r"""Log marginal likelihood, outputs summed.
 
         .. math:: -\tfrac12 y^T(K+\sigma^2)^{-1}y - \tfrac12\log\det(K+\sigma^2) - \tfrac n2\log2\pi
+
+        Rasmussen & Williams (2006), eq. 2.30.
         """
         lam = self.spectral.shifted()
         y = self.spectral.modes.mT @ self.targets.double()

@@ -21,8 +21,12 @@ class FittedEnsemble(FittedKernel):
     """``predict`` is the mean over random initial weights; ``covariance`` is the same for every output.
 
     Example:
-        >>> issubclass(FittedEnsemble, FittedKernel)
-        True
+        >>> from types import SimpleNamespace as N
+        >>> linear = N(kernel=lambda a, b=None, kinds=(): N(**{k: a @ (a if b is None else b).T for k in kinds}))
+        >>> data = N(inputs=torch.eye(3)[:2], targets=torch.tensor([[1.0], [-1.0]]))
+        >>> fitted = InfiniteEnsemble().fit(linear, data)
+        >>> fitted.variance(torch.eye(3)).tolist()  # none on the training points, the prior's on the new one
+        [0.0, 0.0, 1.0]
     """
 
     nngp: Tensor  # (n_train, n_train)

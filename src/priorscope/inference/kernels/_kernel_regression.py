@@ -35,8 +35,13 @@ class FittedKernel(Fitted):
     """A kernel predictor: coefficients on the training points, from the spectrum of the training kernel.
 
     Example:
-        >>> FittedKernel.__mro__[1].__name__
-        'Fitted'
+        >>> from types import SimpleNamespace as N
+        >>> linear = N(kernel=lambda a, b=None, kinds=(): N(ntk=a @ (a if b is None else b).T))
+        >>> data = N(inputs=torch.eye(2), targets=torch.tensor([[1.0], [-1.0]]))
+        >>> fitted = KernelRegression().fit(linear, data)
+        >>> x = torch.tensor([[1.0, 0.0]])
+        >>> [round(float(fitted.predict(x, time=t)), 4) for t in (0.0, 2 * 0.6931472, None)]  # 1 - exp(-t/2)
+        [0.0, 0.5, 1.0]
     """
 
     def __init__(

@@ -16,8 +16,11 @@ class NumericalRepair(UserWarning):
     """A numerical repair was made; the message gives its size.
 
     Example:
-        >>> issubclass(NumericalRepair, UserWarning)
-        True
+        >>> with warnings.catch_warnings(record=True) as told:
+        ...     warnings.simplefilter("always", NumericalRepair)
+        ...     repaired = Spectral(torch.diag(torch.tensor([4.0, 0.0])))
+        >>> print(told[0].message)
+        added jitter 2.7e-06 to a nearly singular kernel; smallest eigenvalue was 0
     """
 
 
@@ -58,7 +61,7 @@ class Schedule:
         return math.inf if self.time is None else self.time
 
     def learned(self, eigenvalues: Tensor, n: int) -> Tensor:
-        """The part of each mode that has been learned, in [0, 1] for flow."""
+        """The share of each mode that has been learned, in [0, 1] for flow."""
         if self.endless:
             return torch.ones_like(eigenvalues)
         if self.steps is None:
@@ -117,7 +120,7 @@ class Spectral:
                 f"added jitter {floor:.3g} to a nearly singular kernel; smallest eigenvalue was {self.smallest:.3g}",
             )
         self.eigenvalues = lam.flip(0)  # (n,), descending
-        self.modes = modes.flip(1)  # (n, n), one mode a column
+        self.modes = modes.flip(1)  # (n, n), one mode per column
 
     def __len__(self) -> int:
         return len(self.eigenvalues)

@@ -39,8 +39,13 @@ class DenseStep(Protocol):
     subclass may compute something else and has to give its own.
 
     Example:
-        >>> isinstance(nn.Linear(2, 1), DenseStep)
-        False
+        >>> class Halved(nn.Linear):
+        ...     def dense_scales(self):
+        ...         return 0.5, 1.0
+        ...     def forward(self, z):
+        ...         return 0.5 * z @ self.weight.mT + self.bias
+        >>> dense_form(Halved(2, 1))[0].scale
+        0.5
     """
 
     def dense_scales(self) -> tuple[float, float]:
@@ -53,8 +58,13 @@ class PointwiseStep(Protocol):
     """A module without parameters that says of itself which function it applies to every entry.
 
     Example:
-        >>> isinstance(nn.Tanh(), PointwiseStep)
-        False
+        >>> class Cosine(nn.Module):
+        ...     def pointwise(self):
+        ...         return torch.cos
+        ...     def forward(self, z):
+        ...         return z.cos()
+        >>> dense_form(nn.Sequential(nn.Linear(2, 3), Cosine(), nn.Linear(3, 1)))[0].activation is torch.cos
+        True
     """
 
     def pointwise(self) -> Callable[[Tensor], Tensor]:

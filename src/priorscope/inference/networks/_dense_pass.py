@@ -152,7 +152,7 @@ class DensePass:
             if i:
                 fold = self.folds[i - 1]
                 W, scale = params[layer.weight].mT, layer.scale * fold.slope
-                # of one output a column times a row, which needs no matrix product
+                # one output: a column times a row, which needs no matrix product
                 d = fold.pull(W * (scale * d) if d.shape[1] == 1 else _product(W, d, scale), tape[i - 1][1])
         return torch.cat([found[name] for name in self.members.names], 1, out=out)
 

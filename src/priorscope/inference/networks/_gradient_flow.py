@@ -115,7 +115,7 @@ class GradientFlow:
         return run.w.reshape(len(kernels), *targets.shape), run.t, run.finished
 
     def recorded_times(self) -> Tensor:
-        """The times the trajectory shows: given, log-spaced up to ``time``, or four a decade when time is unbounded."""
+        """The times the trajectory shows: given, log-spaced up to ``time``, or four per decade when time is unbounded."""
         if not isinstance(self.record, int):
             return torch.as_tensor(list(self.record), dtype=torch.float64)
         if math.isinf(self.time):

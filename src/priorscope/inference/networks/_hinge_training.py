@@ -32,7 +32,7 @@ def train_hinge(
     The same dynamics as ``GradientDescent(optimiser="adam", loss=QuadraticHinge(margin))``, several times faster: the backward
     pass sees only patterns with positive slack, and nothing is recorded on the way. Returns ``steps`` when more than ``enough``
     patterns stay unsatisfied. ``watch(step)`` is called with the network's weights up to date after each step of ``watch_at``.
-    ``stages`` are learning rates with the part of the steps each gets. Default margin 0.5, from Geiger et al. (2019), "Jamming
+    ``stages`` are learning rates with the share of the steps each gets. Default margin 0.5, from Geiger et al. (2019), "Jamming
     transition as a paradigm to understand the loss landscape of deep networks", Sec. III.
 
     Example:

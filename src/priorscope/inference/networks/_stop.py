@@ -17,8 +17,12 @@ class StopRule(ABC):
     """A rule that says which members have finished, (K,) bool, from their predictions (K, n, outputs).
 
     Example:
-        >>> issubclass(AllFitted, StopRule)
-        True
+        >>> from priorscope.inference import Squared
+        >>> class RightSigns(StopRule):
+        ...     def __call__(self, loss, predictions, targets):
+        ...         return (predictions * targets > 0).flatten(1).all(1)
+        >>> RightSigns()(Squared(), torch.tensor([[[0.1]], [[-0.1]]]), torch.ones(1, 1)).tolist()
+        [True, False]
     """
 
     @abstractmethod

@@ -18,7 +18,13 @@ class FittedNetworks(Fitted):
     whether its stop rule was met.
 
     Example:
-        >>> issubclass(FittedNetworks, Fitted)
+        >>> from types import SimpleNamespace
+        >>> from priorscope.inference import GradientFlow
+        >>> data = SimpleNamespace(inputs=torch.eye(2), targets=torch.tensor([[1.0], [-1.0]]))
+        >>> fitted = GradientFlow(time=100.0, stop=1e-4).fit(nn.Linear(2, 1, bias=False), data)
+        >>> fitted.finished.tolist(), fitted.predict(data.inputs).round(decimals=1).flatten().tolist()
+        ([True], [1.0, -1.0])
+        >>> bool((fitted.predict_with(fitted.initial, data.inputs) == 0).all())  # centred: zero before training
         True
     """
 

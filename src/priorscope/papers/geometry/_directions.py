@@ -108,7 +108,7 @@ def falls_sooner(table: pd.DataFrame, model: str, kind: str) -> Measured:
 
 
 def _half_ranks(rows: pd.DataFrame) -> pd.Series:
-    """Of each repeat the first rank at which accuracy has lost half of what it had above chance at the first rank."""
+    """The first rank, for each repeat, at which accuracy has lost half of its lead over chance at the first rank."""
     wide = rows.pivot_table(index="seed", columns="rank", values="accuracy")
     level = 0.5 + (wide.iloc[:, 0] - 0.5) / 2
     lost = wide.lt(level, axis=0).to_numpy()

@@ -17,7 +17,7 @@ from priorscope.probes import frozen_flow, half_times
 
 __all__ = ["run", "split"]
 
-# for the time at which the loss has halved: twenty a decade where feature training drops sharply, four elsewhere
+# for the time at which the loss has halved: twenty per decade where feature training drops sharply, four elsewhere
 TIMES = sorted({*np.geomspace(1e-5, 1e4, 37).tolist(), *np.geomspace(1e-4, 2e-1, 67).tolist()})
 
 
@@ -59,7 +59,7 @@ def _error(predictions: Tensor, targets: Tensor) -> Tensor:
 
 
 def top_share(kernel: Tensor, targets: Tensor, top: int = 2) -> Tensor:
-    """Part of the labels' norm on the top eigenvectors of each kernel (K, n, n)."""
+    """The share of the labels' squared norm on the top eigenvectors of each kernel (K, n, n)."""
     vectors = torch.linalg.eigh(kernel).eigenvectors[:, :, -top:]  # (K, n, top)
     return (vectors.mT @ targets).square().sum((1, 2)) / targets.square().sum()
 

@@ -94,7 +94,7 @@ def ensemble_exponent(table: pd.DataFrame) -> Measured:
 
 
 def _compared(row: pd.Series) -> np.ndarray:
-    """Of the members compared: mean error of one, error of all together; all of them, then each block left out."""
+    """Mean error of one compared member and error of all together: first over all members, then with each block left out."""
     return np.asarray(row.single_and_together, float)
 
 

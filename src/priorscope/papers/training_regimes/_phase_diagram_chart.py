@@ -26,7 +26,7 @@ def _edges(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def cells(table: pd.DataFrame) -> pd.DataFrame:
-    """One row per cell of the plane (width, output scale): its edges, the part of seeds that fit, and the errors in per cent."""
+    """One row per cell of the plane (width, output scale): its edges, the share of seeds that fit, and the errors in per cent."""
     widths, at, fitted = success(table)
     rows = table.sort_values("width")
     left, right = _edges(widths)

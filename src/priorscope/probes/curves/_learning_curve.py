@@ -67,7 +67,7 @@ class LearningCurve:
     nested: Nested = field(repr=False)
 
     def table(self) -> pd.DataFrame:
-        """One row a training size."""
+        """One row per training size."""
         frame = pd.DataFrame({"n": self.sizes, "error": self.error, "low": self.low, "high": self.high})
         if self.wrong is not None:
             frame["misclassified"] = self.wrong

@@ -57,8 +57,8 @@ def dense_parts(
     .. math:: \frac{\partial^2(\ell' f)}{\partial W^k_{pq}\,\partial W^l_{ij}} =
         \sum_\mu z^{l-1}_j\big(\delta^k_p D^{k-1,l}_{qi} + G^{kl}_{pi} z^{k-1}_q\big)
 
-    and for :math:`l = k` only the second term: the chain rule twice. :math:`G = 0` for activations without curvature. A bias
-    is a weight from an input of one.
+    and for :math:`l = k` only the second term: derived here by the chain rule, twice. :math:`G = 0` for activations without
+    curvature. A bias is a weight from an input of one.
     """
     run = _Pass(form, params, x)
     blocks = [slice(0, 0)]

@@ -22,7 +22,7 @@ __all__ = ["JammingLoad", "jamming_load"]
 
 @dataclass(frozen=True)
 class JammingLoad:
-    """Numbers of patterns that were tried with one network, and the part of seeds that fitted all of them.
+    """Numbers of patterns that were tried with one network, and the share of seeds that fitted all of them.
 
     ``p_star`` is P at half success, interpolated in log P; ``low`` and ``high`` are the largest P that every seed and the
     smallest that no seed fitted.
@@ -62,7 +62,7 @@ class JammingLoad:
         return self.p_star / self.n_weights
 
     def table(self) -> pd.DataFrame:
-        """One row a number of patterns."""
+        """One row per number of patterns."""
         import pandas as pd
 
         rows = {"n_train": self.n_train, "success": self.success}

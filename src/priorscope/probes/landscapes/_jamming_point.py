@@ -23,7 +23,7 @@ __all__ = ["JammingPoint", "jamming_point"]
 
 @dataclass(frozen=True)
 class JammingPoint:
-    """Widths that were trained, weights N of each, and the part of seeds that fitted every training point.
+    """Widths that were trained, weights N of each, and the share of seeds that fitted every training point.
 
     ``n_star`` is N at half success, interpolated in log N between the widths around it; ``low`` and ``high`` are the
     largest N at which no seed and the smallest at which every seed succeeded.
@@ -65,7 +65,7 @@ class JammingPoint:
         return self.n_train / self.n_star
 
     def table(self) -> pd.DataFrame:
-        """One row a width."""
+        """One row per width."""
         import pandas as pd
 
         rows = {"width": self.widths, "n_weights": self.n_weights, "success": self.success}
@@ -141,7 +141,7 @@ def _stacked(networks: list[nn.Module], inputs: Tensor) -> Ensemble | None:
 
 
 def which_fit(method: Any, networks: list[nn.Module], data: Any) -> list[bool]:
-    """Of each network whether training met its end: all in one vectorised run where nothing in it is random.
+    """Whether each network met its stop rule; all are trained in one vectorised run where nothing in it is random.
 
     Batches, dropout and batch statistics differ by seed: such networks are trained one by one, as are those with frozen
     parameters, those that ``vmap`` cannot trace, and all under an inference that is not ours.

@@ -54,7 +54,7 @@ class BoundaryDistance:
 
     @property
     def disagreement(self) -> float:
-        """Part of the points that are classified differently."""
+        """The share of points that the two classify differently."""
         return len(self.shift) / self.n_points
 
     def table(self) -> pd.DataFrame:

@@ -34,13 +34,13 @@ class Compression:
         return np.asarray(self.parallel / self.perpendicular)
 
     def table(self) -> pd.DataFrame:
-        """One row a member."""
+        """One row per member."""
         import pandas as pd
 
         return pd.DataFrame({"parallel": self.parallel, "perpendicular": self.perpendicular, "ratio": self.ratio})
 
     def chart(self) -> alt.TopLevelMixin:
-        """Scale along the informative directions against that across them, a point a member."""
+        """Scale along the informative directions against that across them, one point per member."""
         import altair as alt
 
         x, y = (

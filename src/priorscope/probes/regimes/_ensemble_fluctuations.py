@@ -34,7 +34,7 @@ class Fluctuations:
     spread: np.ndarray  # (S,), standard error of that mean; NaN where there is one ensemble
 
     def table(self) -> pd.DataFrame:
-        """One row an ensemble size."""
+        """One row per ensemble size."""
         import pandas as pd
 
         return pd.DataFrame({"size": self.sizes, "error": self.error, "standard_error": self.spread})

@@ -78,8 +78,12 @@ class FrozenNetworks:
     """Every member trained anew with its tangent kernel frozen at some time of its training.
 
     Example:
-        >>> FrozenNetworks.__name__
-        'FrozenNetworks'
+        >>> from types import SimpleNamespace
+        >>> data = SimpleNamespace(inputs=torch.eye(2), targets=torch.tensor([[1.0], [-1.0]]))
+        >>> flow = GradientFlow(time=100.0, stop=1e-4)
+        >>> frozen = frozen_training(flow.fit(torch.nn.Linear(2, 1, bias=False), data), data, time=0, flow=flow)
+        >>> frozen.time, frozen.predict(data.inputs).round(decimals=1).flatten().tolist()
+        (0.0, [1.0, -1.0])
     """
 
     fitted: FittedNetworks

@@ -47,7 +47,7 @@ class KernelFluctuations:
         return float(self.start.var(0).mean())
 
     def table(self) -> pd.DataFrame:
-        """One row a part."""
+        """One row per part."""
         import pandas as pd
 
         parts = {"learnt": self.variance, "start": self.start_variance, "both": float(self.predictions.var(0).mean())}

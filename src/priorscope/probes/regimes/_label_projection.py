@@ -38,11 +38,11 @@ class LabelProjection:
     alignment: np.ndarray  # (T, K)
 
     def share(self, top: int = 2) -> np.ndarray:
-        """Part of the labels on the ``top`` first components, (T, K)."""
+        """The share of the labels on the ``top`` first components, (T, K)."""
         return self.projection[..., :top].sum(-1)
 
     def table(self) -> pd.DataFrame:
-        """One row a time, member and component."""
+        """One row per time, member and component."""
         import pandas as pd
 
         _, K, top = self.projection.shape

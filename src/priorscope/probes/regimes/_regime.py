@@ -18,7 +18,7 @@ from priorscope.system import System
 
 __all__ = ["regime"]
 
-RANDOM_LABELS = 2.85  # training points a weight at which random labels are just fitted: claim J.2
+RANDOM_LABELS = 2.85  # training points per weight at which random labels are just fitted: claim J.2
 
 
 def regime(
@@ -132,7 +132,7 @@ def _train(
 
 
 def _error(fitted: FittedNetworks, data: LabelledData) -> Tensor:
-    """Part of test samples put in the wrong class, or the mean squared error, of each member."""
+    """The misclassification rate of each member on the test samples, or its mean squared error in regression."""
     if not len(data.test):
         return torch.full((len(fitted),), torch.nan, dtype=torch.float64)
     F = fitted.predict(data.test.inputs)

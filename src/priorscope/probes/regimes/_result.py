@@ -30,7 +30,7 @@ def crossing(alphas: np.ndarray, change: np.ndarray) -> float:
 
 @dataclass(frozen=True)
 class Regime:
-    r"""Change of kernel, weights and activations at each output scale, one value a member (alpha, seed).
+    r"""Change of kernel, weights and activations at each output scale, one value per member (alpha, seed).
 
     ``kernel_change`` is :math:`\|\Theta_T-\Theta_0\|/\|\Theta_0\|` on test inputs, ``weight_change`` is
     :math:`\|w_T-w_0\|/\|w_0\|`, ``activation_change`` the same of the activations the readout sees, ``half_time`` the time
@@ -143,7 +143,7 @@ class Regime:
         return f"{said}: {tail}{'' if tail.startswith('no') else ' one does better'}."
 
     def table(self) -> pd.DataFrame:
-        """Tidy: one row a member."""
+        """Tidy table: one row per member."""
         import pandas as pd
 
         n_seeds = self.kernel_change.shape[1]

@@ -28,9 +28,10 @@ class Nystrom:
 
     .. math:: \hat\phi_i(x) = \frac{1}{n\hat\sigma_i} \sum_j K(x, x_j)\, \hat\phi_i(x_j)
 
-    ``eigenvalue_errors`` and ``mode_errors`` (distance in :math:`L^2(\rho)` of a mode from the true eigenspace of its
-    cluster) are estimates from samples of half the size. ``clusters`` numbers the groups of eigenvalues that the errors
-    cannot tell apart: within one, only the span of the modes means anything.
+    Williams & Seeger (2001), "Using the Nyström method to speed up kernel machines". ``eigenvalue_errors`` and
+    ``mode_errors`` (distance in :math:`L^2(\rho)` of a mode from the true eigenspace of its cluster) are estimates from
+    samples of half the size. ``clusters`` numbers the groups of eigenvalues that the errors cannot tell apart: within one,
+    only the span of the modes means anything.
 
     Example:
         >>> import torch
@@ -56,7 +57,7 @@ class Nystrom:
         return len(self.eigenvalues)
 
     def table(self) -> pd.DataFrame:
-        """One row a mode: eigenvalue with its error, cluster, and error of the mode."""
+        """One row per mode: eigenvalue with its error, cluster, and error of the mode."""
         import pandas as pd
 
         return pd.DataFrame(

@@ -50,7 +50,7 @@ class Spectrum:
         return None if self.power is None else np.cumsum(self.power)
 
     def table(self) -> pd.DataFrame:
-        """One row a rank: eigenvalue, its spread over draws, relative to the first, share and cumulative share."""
+        """One row per rank: eigenvalue, its spread over draws, relative to the first, share and cumulative share."""
         import pandas as pd
 
         lead = self.draws[:, :1]

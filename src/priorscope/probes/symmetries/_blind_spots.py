@@ -71,7 +71,7 @@ class BlindSpots:
         return start + ", so little is lost."
 
     def table(self) -> pd.DataFrame:
-        """One row a direction: kind, visibility, share of variance, label signal (R² of the labels on it), blind or not."""
+        """One row per direction: kind, visibility, share of variance, label signal (R² of the labels on it), blind or not."""
         return pd.DataFrame(
             {
                 "kind": list(self.kind),
@@ -83,7 +83,7 @@ class BlindSpots:
         )
 
     def chart(self) -> alt.TopLevelMixin:
-        """Share of variance against visibility, one point a direction; the dashed line is the threshold."""
+        """Share of variance against visibility, one point per direction; the dashed line is the threshold."""
         import altair as alt
 
         table = self.table()
@@ -225,7 +225,7 @@ def _merged(a: AverageGeometry, b: AverageGeometry) -> AverageGeometry:
 
 
 def _discriminants(centred: Tensor, C: Tensor, y: Tensor) -> Tensor:
-    """Ridge regression directions (outputs, D), one an output; the ridge is a hundredth of the mean variance."""
+    """Ridge regression directions (outputs, D), one per output; the ridge is a hundredth of the mean variance."""
     ridge = 1e-2 * float(C.trace()) / len(C)
     cross = centred.mT @ (y - y.mean(0)) / len(y)
     w = torch.linalg.solve(C + ridge * torch.eye(len(C), dtype=C.dtype), cross).mT

@@ -15,8 +15,9 @@ class TwoSample:
     """Energy distance between two samples and its permutation p-value.
 
     Example:
-        >>> TwoSample(0.1, 0.5).p_value
-        0.5
+        >>> x = torch.tensor([[0.0], [0.0], [0.0], [0.0]])
+        >>> energy_test(x, x + 1).distance  # 2 E|X - Y|, both spreads being zero
+        2.0
     """
 
     distance: float
@@ -28,7 +29,7 @@ def energy_test(first: Tensor, second: Tensor, *, permutations: int = 999, seed:
 
     .. math:: \mathcal E = 2 E|X - Y| - E|X - X'| - E|Y - Y'| \ge 0,
 
-    zero exactly when the laws agree (Székely & Rizzo 2004). The p-value is the part of relabellings of the pooled draws whose
+    zero exactly when the laws agree (Székely & Rizzo 2004). The p-value is the share of relabellings of the pooled draws whose
     distance is at least as large, the observed one included: valid at any sample size.
 
     Example:

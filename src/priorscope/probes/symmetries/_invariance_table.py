@@ -30,7 +30,7 @@ class InvarianceTable:
     cells: dict[tuple[str, str], Symmetry]
 
     def table(self) -> pd.DataFrame:
-        """One row a cell: system, group, and the fields of the test."""
+        """One row per cell: system, group, and the fields of the test."""
         rows = [{"system": name, **cell.table().iloc[0].to_dict()} for (name, _), cell in self.cells.items()]
         return pd.DataFrame(rows)
 

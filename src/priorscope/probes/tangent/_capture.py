@@ -70,7 +70,7 @@ def capture(network: nn.Module, x: Tensor, watched: list[nn.Module], guard: bool
 
 
 def _backward(out: Tensor, seen: Capture) -> None:
-    """Fill the deltas: one backward pass an output, none of which forms a gradient of a parameter."""
+    """Fill the deltas: one backward pass per output, none of which forms a gradient of a parameter."""
     if not seen.calls:
         return
     lefts, n_out = [call.left for call in seen.calls], out.shape[1]

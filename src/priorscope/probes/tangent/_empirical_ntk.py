@@ -44,10 +44,10 @@ def empirical_ntk(
         x2: inputs (n2, ...); x1 itself unless given.
         outputs: "sum" gives (n1, n2), :math:`\sum_a \Theta_{aa}`; "logit" (n1, n2, C), each :math:`\Theta_{aa}`;
             "full" (n1, n2, C, C).
-        method: "layerwise" (products of Grams a layer), "jacobian" (per-sample Jacobians, contracted), "ntk-vector"
+        method: "layerwise" (products of Grams per layer), "jacobian" (per-sample Jacobians, contracted), "ntk-vector"
             (products with unit vectors), or "auto": layerwise where its answer agrees with autodiff on two samples,
             otherwise the cheaper of the other two.
-        block: samples a block; from ``memory`` unless given.
+        block: samples per block; from ``memory`` unless given.
         memory: bytes that gradients may take at a time. Default 2**29, ours.
         states: state dicts, as of a training trajectory: one kernel each, stacked on a first axis.
 
@@ -109,7 +109,7 @@ def _single(
     per_sample = n_params * x1.element_size() * (n_out if method == "jacobian" else 1)
     size = block or max(1, memory // (3 * per_sample))
     if method == "ntk-vector":
-        size = block or max(1, int((memory // (3 * per_sample * n_out)) ** 0.5))  # a parameter vector a pair
+        size = block or max(1, int((memory // (3 * per_sample * n_out)) ** 0.5))  # one parameter vector per pair
     return _by_blocks(network, x1, x2, outputs, method, size)
 
 
@@ -200,7 +200,7 @@ def _agrees(network: nn.Module, x: Tensor) -> bool:
 
 
 def _cheaper_method(network: nn.Module, x: Tensor, outputs: Outputs) -> Method:
-    """Jacobians cost C² (full) or C times the parameters a pair, NTK-vector products C times a forward pass a pair."""
+    """Jacobians cost C² (full) or C times the parameters per pair, NTK-vector products C forward passes per pair."""
     from torch.utils.flop_counter import FlopCounterMode
 
     n_params = sum(param.numel() for param in trainable(network).values())

@@ -52,7 +52,7 @@ class Product:
 
 @dataclass(frozen=True)
 class Local:
-    """Gradient of a weight of its own at each position (locally connected): an outer product a position, not summed."""
+    """Gradient of a weight of its own at each position (locally connected): one outer product per position, not summed."""
 
     activations: Tensor  # (n, P, I)
     deltas: Tensor  # (n, C, P, O)

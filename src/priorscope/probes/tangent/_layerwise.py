@@ -88,7 +88,7 @@ def _with_bias_inside(forms: dict[str, Form]) -> dict[str, Form]:
 
 
 def _call_bytes(call: Call) -> int:
-    """Bytes a sample costs in this layer: deltas of all outputs, the input, and its patches if it is a convolution."""
+    """Bytes that one sample costs in this layer: deltas of all outputs, the input, and its patches if it is a convolution."""
     assert call.deltas is not None
     size = getattr(call.module, "kernel_size", 1)
     taps = size ** (call.entered.ndim - 2) if isinstance(size, int) else math.prod(size)

@@ -85,7 +85,7 @@ def ntk_operator(network: nn.Module, x: Tensor, *, block: int | None = None) -> 
     Args:
         network: a module (n, ...) -> (n, ...), in eval mode.
         x: inputs (n, ...).
-        block: inputs a pass. Default 1024, ours.
+        block: inputs per pass. Default 1024, ours.
 
     Holds: equals ``empirical_ntk(network, x, outputs="full")`` with outputs and samples interleaved.
 

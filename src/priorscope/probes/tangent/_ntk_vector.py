@@ -11,7 +11,7 @@ from priorscope.probes.tangent._jacobian import trainable
 
 
 def ntk_vector_block(network: nn.Module, x1: Tensor, x2: Tensor, outputs: Outputs) -> Tensor:
-    r"""Block (n1, n2[, C[, C]]) by :math:`\Theta e_b = J_1 (J_2^T e_b)`; holds one parameter vector a pulled sample."""
+    r"""Block (n1, n2[, C[, C]]) by :math:`\Theta e_b = J_1 (J_2^T e_b)`; holds one parameter vector per pulled sample."""
     values = {name: param.detach() for name, param in trainable(network).items()}
     state = {name: param.detach() for name, param in network.named_parameters() if name not in values}
     state |= dict(network.named_buffers())

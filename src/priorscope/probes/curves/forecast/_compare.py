@@ -37,8 +37,9 @@ def ratio_of(first: Forecast, second: Forecast, n: float) -> Interval:
 
     .. math:: \mathrm{sd}^2 = (1.2\,s)^2 + (\ell - \ell')^2 + (0.3\,\ell)^2 .
 
-    The last term was set on 16 problems whose larger samples were known: ratios grow and shrink beyond the pilot, seldom by more
-    than a third of their logarithm. Forecasts from pilots of different sizes are compared as independent ones.
+    This is our own rule; its last term was set on 16 problems whose larger samples were known: ratios grow and shrink
+    beyond the pilot, seldom by more than a third of their logarithm. Forecasts from pilots of different sizes are compared
+    as independent ones.
     """
     z = float(norm.ppf(0.5 + first.level / 2))
     centre = float(np.log(first.at(n).value / second.at(n).value))

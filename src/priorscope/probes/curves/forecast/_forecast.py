@@ -106,8 +106,8 @@ def forecast(
     function of two batches, or a matrix over the training split. ``n`` default: four times the pilot. ``pilot`` how many
     training samples to look at (None: all). ``ridge`` a number, or "tuned" (the default; 0 where ``time`` is given): the one
     that does best at each size, whose error does not rise with samples. ``standardise`` brings inputs and real targets to
-    mean 0 and variance 1 and averages images to at most ``resize`` (14) pixels a side, as a profile does, and ``notes`` says so;
-    functions and matrices are given the data as they are, networks the images at their own size.
+    mean 0 and variance 1 and averages images to at most ``resize`` (14) pixels per side, as a profile does, and ``notes`` says
+    so; functions and matrices are given the data as they are, networks the images at their own size.
 
     Example:
         >>> import priorscope as ps, torch

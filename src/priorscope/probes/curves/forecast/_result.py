@@ -160,7 +160,7 @@ class Forecast:
         return SamplesNeeded(error, *(_crossing(self.grid, c, error) for c in curves))
 
     def table(self) -> pd.DataFrame:
-        """One row a requested n: combined error, interval, each estimator, and misclassification where there is one."""
+        """One row per requested n: combined error, interval, each estimator, and misclassification where there is one."""
         frame = pd.DataFrame({"n": self.n.astype(int), "error": self.error, "low": self.low, "high": self.high})
         for name, values in self.estimators.items():
             frame[name] = log_interpolate(self.n, self.grid, values)

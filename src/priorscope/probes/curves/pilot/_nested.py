@@ -85,7 +85,7 @@ def nested_regression(
     prediction at a later point j from the first p points is :math:`f_p(x_j) = \sum_{i<p} L_{ji} a_i`: every training size
     comes from one factorisation. Also :math:`\mathrm{tr} K_{pp}^{-1} = \|L_{pp}^{-1}\|_F^2` (repeated samples left out) and
     :math:`y^\top K_{pp}^{-1} y = \|a_{:p}\|^2`. A finite ``time`` t (predictor :math:`K_{hp}K_{pp}^{-1}(1-e^{-tK_{pp}/p})y`,
-    gradient flow on the mean squared error) has no nested form and takes one eigendecomposition a size.
+    gradient flow on the mean squared error) has no nested form and takes one eigendecomposition per size.
 
     Orderings come in groups of eight, one random permutation rotated by an eighth each time: at every size all samples are
     tested (nearly) equally often, and small training sets of a group do not overlap.

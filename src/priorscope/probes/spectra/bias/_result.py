@@ -81,7 +81,7 @@ class SpectralBias:
         return plan(float(self.eigenvalues[k - 1]), epsilon, self.target_bound)
 
     def table(self) -> pd.DataFrame:
-        """One row a time and mode."""
+        """One row per time and mode."""
         import pandas as pd
 
         s, k = self.projections.shape

@@ -46,7 +46,7 @@ class Modes:
         return len(self.eigenvalues)
 
     def table(self) -> pd.DataFrame:
-        """One row a mode: rank, degrees, eigenvalue."""
+        """One row per mode: rank, degrees, eigenvalue."""
         import pandas as pd
 
         degrees = [", ".join(map(str, degree)) for degree in self.degrees]

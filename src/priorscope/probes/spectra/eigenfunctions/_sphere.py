@@ -20,6 +20,8 @@ def circle_modes(kernel: Any, degree_max: int, *, radius: float = 1.0, kind: str
 
     .. math:: \sigma_m = \frac{1}{\pi}\int_0^\pi \kappa(\cos\theta)\cos(m\theta)\, d\theta
 
+    The theorem of Funk and Hecke in two dimensions: a Fourier coefficient of the kernel (Müller 1966, "Spherical harmonics").
+
     Args:
         kernel: a function of the cosine, or an ``Architecture`` (its kernel ``kind`` at inputs of norm ``radius``).
         degree_max: highest frequency.
@@ -36,7 +38,8 @@ def sphere_modes(kernel: Any, dim: int, degree_max: int, *, radius: float = 1.0,
 
     .. math:: \sigma_l = E[\kappa(t) P_l(t)], \quad t = x \cdot x'
 
-    with multiplicity N(d, l) (Funk-Hecke); :math:`\sum_l \sigma_l N(d, l) P_l = \kappa`.
+    with multiplicity N(d, l), by the theorem of Funk and Hecke (Müller 1966, "Spherical harmonics"); :math:`\sum_l \sigma_l
+    N(d, l) P_l = \kappa`.
 
     Args:
         kernel: a function of the cosine, or an ``Architecture`` (its kernel ``kind`` at inputs of norm ``radius``).
@@ -51,9 +54,11 @@ def sphere_modes(kernel: Any, dim: int, degree_max: int, *, radius: float = 1.0,
 
 
 def product_modes(kernel: Any, dims: tuple[int, ...], degree_max: int) -> Modes:
-    r"""Products of harmonics, on a product of spheres, of a kernel that depends on one cosine a factor.
+    r"""Products of harmonics, on a product of spheres, of a kernel that depends on one cosine per factor.
 
     .. math:: \sigma_{l_1 \dots l_q} = E\Big[\kappa(t_1, \dots, t_q) \prod_i P_{l_i}(t_i)\Big]
+
+    Derived here: the theorem of Funk and Hecke for one factor after another.
 
     Args:
         kernel: a function of as many arrays of cosines as there are factors.

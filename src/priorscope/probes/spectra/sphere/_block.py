@@ -29,9 +29,10 @@ class BlockEigenvalues:
 
     .. math:: λ_q(\vec r) = \sum_m a_m q^{-m} \sum_{m_1+…+m_q=m} \frac{m!}{\prod m_i!} \prod_i c(m_i, r_i)
 
-    The inner sum is the m-th coefficient of a product of exponential generating functions. Two blocks of q₁ and q₂ spheres
-    join by a convolution with binomial weights of share q₁/q, which stay in [0, 1] where factorials would overflow; powers
-    of the degree-0 series are made by doubling.
+    Derived here by the theorem of Funk and Hecke, for the kernels of "What breaks the curse of dimensionality in deep
+    learning?" (2021), Theorem 4.1. The inner sum is the m-th coefficient of a product of exponential generating functions.
+    Two blocks of q₁ and q₂ spheres join by a convolution with binomial weights of share q₁/q, which stay in [0, 1] where
+    factorials would overflow; powers of the degree-0 series are made by doubling.
 
     Example:
         >>> k = KernelSeries(np.array([0.0, 0.0, 1.0]), total=1.0)   # u²

@@ -23,6 +23,8 @@ def gap_trace(block: BlockEigenvalues, p: int, s: int) -> float:
 
     .. math:: E\big[t_1^{m_1} \cdots t_L^{m_L}\big] = \sum_r N(r) \prod_i c(m_i, r).
 
+    Derived here.
+
     Holds: for a polynomial k, the sum of all eigenvalues of the exact spectrum.
 
     Example:

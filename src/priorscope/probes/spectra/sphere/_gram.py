@@ -48,7 +48,9 @@ def compare_with_gram(spectrum: SphereSpectrum, gram: NDArray[np.float64], most:
 
     .. math:: \frac{λ_i}{n} \sum_{j ≠ i} \frac{m_j λ_j}{λ_i - λ_j} + \frac{\text{remainder}}{n},
 
-    column ``expected``; families closer than 20 % are merged. ``ratio`` is sampled over expected.
+    column ``expected``: for Gaussian features the shift of Lawley (1956), "Tests of significance for the latent roots of
+    covariance and correlation matrices"; the term of the remainder is ours. Families closer than 20 % are merged. ``ratio``
+    is sampled over expected.
 
     Example:
         >>> import priorscope as ps

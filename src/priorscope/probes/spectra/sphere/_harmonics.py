@@ -16,6 +16,8 @@ def harmonic_count(dim: int, degree: int) -> int:
 
     .. math:: N(d_0, r) = \binom{d_0 + r - 1}{r} - \binom{d_0 + r - 3}{r - 2}
 
+    Homogeneous polynomials of degree r less those of degree r - 2: Müller (1966), "Spherical harmonics".
+
     Example:
         >>> [harmonic_count(3, r) for r in range(4)], [harmonic_count(1, r) for r in range(3)]
         ([1, 3, 5, 7], [1, 1, 0])
@@ -32,8 +34,8 @@ def log_harmonic_moments(dim: int, degree: int, terms: int) -> NDArray[np.float6
     .. math:: c(m, r) = E[t^m P_r(t)] = \frac{m!}{(m-r)!}\,
               \frac{\Gamma(d_0/2)\,\Gamma((m-r+1)/2)}{2^r \sqrt\pi\,\Gamma((m+r+d_0)/2)}
 
-    for t the cosine between a fixed and a uniform point, from Rodrigues' formula. All c are positive, so sums of their
-    products never cancel.
+    for t the cosine between a fixed and a uniform point, derived here from Rodrigues' formula (Müller 1966). All c are
+    positive, so sums of their products never cancel.
 
     Example:
         >>> np.round(np.exp(log_harmonic_moments(3, 0, 3)), 4).tolist()

@@ -56,7 +56,8 @@ def kernel_series(
 
     .. math:: k_{NNGP} = σ_w² \sum_j h_j² ρ^j + σ_b², \qquad k_{NTK} = σ_w² \sum_j (1 + j) h_j² ρ^j + σ_b²
 
-    where the outer σ² are the readout's (those of the hidden layer unless given).
+    where the outer σ² are the readout's (those of the hidden layer unless given). Derived here: Mehler's expansion of the
+    two kernels of Jacot, Gabriel & Hongler (2018).
 
     Example:
         >>> k = kernel_series(torch.relu, kind="nngp")

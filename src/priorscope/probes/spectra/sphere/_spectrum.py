@@ -139,7 +139,7 @@ class SphereSpectrum:
         )
 
     def table(self) -> pd.DataFrame:
-        """One row a family: order, degrees, windows, eigenvalue, multiplicity, number of degree vectors."""
+        """One row per family: order, degrees, windows, eigenvalue, multiplicity, number of degree vectors."""
         rows = [
             {
                 "order": f.order,
