@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from priorscope.contracts import kernel_matrix
+from priorscope.contracts import KernelModel, kernel_matrix
 from priorscope.inference import Schedule, Spectral
 from priorscope.models import fcn
 
@@ -23,7 +22,7 @@ class _KernelEstimator(BaseEstimator):
 
     def __init__(
         self,
-        arch: Any = None,
+        arch: KernelModel | None = None,
         ridge: float = 1e-6,
         time: float | None = None,
         kind: str = "ntk",
@@ -62,10 +61,10 @@ class _KernelEstimator(BaseEstimator):
         self.offset_ = targets.mean(0)
         self.dual_coef_ = spectral.solve(torch.from_numpy(targets - self.offset_), schedule).numpy()
 
-    def _function(self, X: Any) -> NDArray[np.float64]:
+    def _function(self, X: ArrayLike) -> NDArray[np.float64]:
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
-        cross = self._gram(self._inputs(X), self.X_fit_)
+        rows = validate_data(self, X, reset=False, dtype=np.float64)
+        cross = self._gram(self._inputs(rows), self.X_fit_)
         return cross.numpy() @ self.dual_coef_ + self.offset_
 
 
@@ -82,19 +81,21 @@ class NTKRegressor(RegressorMixin, _KernelEstimator):  # type: ignore[misc]
         True
     """
 
-    def fit(self, X: Any, y: Any) -> NTKRegressor:
+    def fit(self, X: ArrayLike, y: ArrayLike) -> NTKRegressor:
         """Solve for the coefficients of the training rows."""
-        X, y = validate_data(self, X, y, dtype=np.float64, multi_output=True, y_numeric=True, ensure_min_samples=2)
-        self._flat = np.ndim(y) == 1
-        self._solve(X, np.asarray(y, dtype=np.float64).reshape(len(y), -1))
+        rows, values = validate_data(
+            self, X, y, dtype=np.float64, multi_output=True, y_numeric=True, ensure_min_samples=2
+        )
+        self._flat = np.ndim(values) == 1
+        self._solve(rows, np.asarray(values, dtype=np.float64).reshape(len(values), -1))
         return self
 
-    def predict(self, X: Any) -> NDArray[np.float64]:
+    def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """Predictions, shaped like the targets of ``fit``."""
         f = self._function(X)
         return f[:, 0] if self._flat else f
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
@@ -111,23 +112,23 @@ class NTKClassifier(ClassifierMixin, _KernelEstimator):  # type: ignore[misc]
         ['a']
     """
 
-    def fit(self, X: Any, y: Any) -> NTKClassifier:
+    def fit(self, X: ArrayLike, y: ArrayLike) -> NTKClassifier:
         """Solve for the coefficients of the training rows."""
-        X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
-        check_classification_targets(y)
-        self.classes_ = unique_labels(y)
+        rows, labels = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        check_classification_targets(labels)
+        self.classes_ = unique_labels(labels)
         if len(self.classes_) < 2:
             raise ValueError("NTKClassifier needs at least two classes; got 1 class. Add samples of another class.")
-        one_hot = (np.asarray(y)[:, None] == self.classes_[None]).astype(np.float64)
-        self._solve(X, one_hot)
+        one_hot = (np.asarray(labels)[:, None] == self.classes_[None]).astype(np.float64)
+        self._solve(rows, one_hot)
         return self
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """One score a class (n, classes), or for two classes the score of the second (n,)."""
         f = self._function(X)
         return f[:, 1] - f[:, 0] if len(self.classes_) == 2 else f
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: ArrayLike) -> NDArray[np.generic]:
         """The class of the largest score."""
         f = self._function(X)  # first: it says so when there was no fit
         return self.classes_[f.argmax(1)]

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TypeAlias
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from priorscope.probes.symmetries._assert import assert_invariant
 
 __all__ = ["assert_equivariant", "assert_invariant", "dense_flow", "dense_kernel_regression", "dense_ntk"]
+
+Vector: TypeAlias = NDArray[np.float64]
 
 
 @torch.no_grad()
@@ -81,12 +85,11 @@ def dense_kernel_regression(train: Tensor, cross: Tensor, targets: Tensor, ridge
 
 
 def dense_flow(
-    velocity: Callable[[Any], Any], start: Any, time: float, *, rtol: float = 1e-8, atol: float = 1e-10
-) -> Any:
+    velocity: Callable[[Vector], Vector], start: Vector, time: float, *, rtol: float = 1e-8, atol: float = 1e-10
+) -> Vector:
     r"""Solution at ``time`` of :math:`\dot w = v(w)` by scipy's adaptive Runge-Kutta, on numpy vectors.
 
     Example:
-        >>> import numpy as np
         >>> round(float(dense_flow(lambda w: -w, np.ones(1), 1.0)[0]), 6)
         0.367879
     """

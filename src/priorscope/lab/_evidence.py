@@ -7,12 +7,12 @@ import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from priorscope.lab._paper import Paper
-from priorscope.lab._point import point_key
+from priorscope.lab._point import Metrics, point_key
 from priorscope.lab._store import Store
 
 if TYPE_CHECKING:
@@ -155,18 +155,18 @@ def read_evidence(name: str, folder: str | os.PathLike[str]) -> Evidence | None:
     return Evidence(name, *known, keys, pd.DataFrame.from_records(rows))
 
 
-def _plain_array(array: np.ndarray) -> dict[str, Any]:
+def _plain_array(array: np.ndarray) -> Metrics:
     """An array as JSON; each number as short as it can be and still be read back to the last bit."""
     flat = array.ravel()
     values = [_shortest(x) for x in flat] if array.dtype.kind == "f" else flat.tolist()
     return {_ARRAY: str(array.dtype), "shape": list(array.shape), "values": values}
 
 
-def _shortest(x: np.floating[Any]) -> float:
+def _shortest(x: np.floating) -> float:
     return float(str(x)) if math.isfinite(x) else float(x)
 
 
-def _array(value: Any) -> Any:
+def _array(value: object) -> object:
     if isinstance(value, dict) and value.keys() == {_ARRAY, "shape", "values"}:
         return np.array(value["values"], dtype=value[_ARRAY]).reshape(value["shape"])
     return value

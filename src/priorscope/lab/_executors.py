@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Executor, Future, ProcessPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["ClusterExecutor", "ClusterLost", "SerialExecutor", "available_cores", "dask_executor", "process_executor"]
 
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 def available_cores() -> int:
@@ -41,9 +44,9 @@ class SerialExecutor(Executor):
         32
     """
 
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Call ``fn`` now and give its finished future; Ctrl-C is not caught."""
-        future: Future[Any] = Future()
+        future: Future[T] = Future()
         future.set_running_or_notify_cancel()
         try:
             future.set_result(fn(*args, **kwargs))
@@ -101,7 +104,7 @@ def _deaf() -> Iterator[None]:
 class _Pool(ProcessPoolExecutor):
     """A pool whose processes, and the server they are forked from, are deaf to Ctrl-C from their first moment."""
 
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         with _deaf():
             return super().submit(fn, *args, **kwargs)
 
@@ -154,7 +157,7 @@ class ClusterExecutor(Executor):
         self._client = client
         self._inner = client.get_executor(pure=False)
 
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Send the call to the cluster; :class:`ClusterLost` when the scheduler is gone."""
         try:
             return self._inner.submit(fn, *args, **kwargs)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from priorscope.lab._claim import Claim
-from priorscope.lab._point import Point, point_key
+from priorscope.lab._point import Metrics, Point, point_key
 
 if TYPE_CHECKING:
     import altair as alt
@@ -45,7 +45,7 @@ class Paper:
     source: str
     version: int
     grid: Callable[[str], list[Point]]
-    run: Callable[[Point], dict[str, Any]]
+    run: Callable[[Point], Metrics]
     claims: tuple[Claim, ...] = ()
     chart: Callable[[pd.DataFrame], alt.TopLevelMixin] | None = None
 

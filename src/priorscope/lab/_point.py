@@ -12,13 +12,14 @@ import numpy as np
 
 __all__ = ["Metrics", "Point", "canonical_json", "decode_result", "encode_result", "point_key"]
 
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 Point: TypeAlias = dict[str, Any]
 """Parameters of one run and its seed: JSON values by name."""
 Metrics: TypeAlias = dict[str, Any]
 """What a run gives: JSON values and numpy arrays by name."""
 
 
-def _json_value(value: Any, where: str) -> Any:
+def _json_value(value: object, where: str) -> Json:
     """``value`` with numpy scalars and tuples turned into plain JSON values; an error names what cannot be."""
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
@@ -60,7 +61,7 @@ def point_key(paper: str, version: int, point: Point) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def encode_result(point: Point, result: dict[str, Any]) -> tuple[str, bytes | None]:
+def encode_result(point: Point, result: Metrics) -> tuple[str, bytes | None]:
     """Metrics as JSON and arrays as the bytes of an npz file (None without arrays)."""
     if not isinstance(result, dict):
         raise ValueError(f"run(point) must give a dict of metrics; got {type(result).__name__}.")
@@ -81,16 +82,16 @@ def encode_result(point: Point, result: dict[str, Any]) -> tuple[str, bytes | No
     return json.dumps(metrics), buffer.getvalue()
 
 
-def decode_result(metrics: str, arrays: bytes | None) -> dict[str, Any]:
+def decode_result(metrics: str, arrays: bytes | None) -> Metrics:
     """What :func:`encode_result` wrote. Pickled arrays are refused."""
-    result: dict[str, Any] = json.loads(metrics)
+    result: Metrics = json.loads(metrics)
     if arrays is not None:
         with np.load(io.BytesIO(arrays), allow_pickle=False) as npz:
             result.update({name: npz[name] for name in npz.files})
     return result
 
 
-def finite_or_none(value: Any) -> Any:
+def finite_or_none(value: object) -> object:
     """NaN and infinities as None, all the way down: what strict JSON can carry.
 
     Example:

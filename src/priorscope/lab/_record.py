@@ -5,9 +5,8 @@ from __future__ import annotations
 import dataclasses
 import re
 from dataclasses import dataclass
-from typing import Any
 
-from priorscope.lab._point import finite_or_none
+from priorscope.lab._point import Metrics, finite_or_none
 from priorscope.lab._verdict import CheckVerdict
 
 __all__ = ["Record", "natural_order"]
@@ -67,12 +66,12 @@ class Record:
             same = (self.says, self.expected) == (other.says, other.expected)
         return "" if same else "judged under other words"
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> Metrics:
         """The record as values that strict JSON can carry."""
-        return finite_or_none(dataclasses.asdict(self))
+        return {name: finite_or_none(value) for name, value in dataclasses.asdict(self).items()}
 
     @classmethod
-    def from_json(cls, line: dict[str, Any]) -> Record:
+    def from_json(cls, line: Metrics) -> Record:
         """What :meth:`as_json` wrote; fields of other versions of the ledger are left out."""
         fields = {field.name for field in dataclasses.fields(cls)}
         checks = tuple(CheckVerdict(**check) for check in line.get("checks") or ())

@@ -6,11 +6,13 @@ import hashlib
 import json
 import struct
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
-from priorscope.lab._point import Point, decode_result, point_key
+from priorscope.lab._point import Metrics, Point, decode_result, point_key
 
-__all__ = ["COLUMNS", "DamagedRow", "Row"]
+__all__ = ["COLUMNS", "Column", "DamagedRow", "Row"]
+
+Column: TypeAlias = str | int | float | bytes | None  # what SQLite keeps
 
 COLUMNS = "key, paper, version, point, metrics, arrays, code, seconds, finished"
 """What a checksum is taken of, in this order.
@@ -54,7 +56,7 @@ class Row:
     seconds: float
     finished: float
 
-    def columns(self) -> tuple[Any, ...]:
+    def columns(self) -> tuple[Column, ...]:
         """The values as the table takes them."""
         return (
             self.key,
@@ -79,7 +81,7 @@ class Row:
             digest.update(struct.pack("<q", len(part)) + part)
         return digest.hexdigest()
 
-    def read(self) -> tuple[Point, dict[str, Any]]:
+    def read(self) -> tuple[Point, Metrics]:
         """The point and its result; :class:`DamagedRow` when they cannot be read or do not belong to the key."""
         try:
             point, result = json.loads(self.point), decode_result(self.metrics, self.arrays)

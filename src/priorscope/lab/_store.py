@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from priorscope.lab._paper import Paper
-from priorscope.lab._point import Point, canonical_json, encode_result, point_key
-from priorscope.lab._row import COLUMNS, DamagedRow, Row
+from priorscope.lab._point import Metrics, Point, canonical_json, encode_result, point_key
+from priorscope.lab._row import COLUMNS, Column, DamagedRow, Row
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -219,7 +219,7 @@ class Store:
                 db.execute("ROLLBACK")
             raise self._explain(error) from error
 
-    def _rows(self, query: str, values: Iterable[Any] = ()) -> list[tuple[Any, ...]]:
+    def _rows(self, query: str, values: Iterable[Column] = ()) -> list[tuple[Any, ...]]:
         try:
             return self._connection.execute(query, tuple(values)).fetchall()
         except sqlite3.DatabaseError as error:
@@ -232,7 +232,7 @@ class Store:
         paper: str,
         version: int,
         point: Point,
-        result: dict[str, Any],
+        result: Metrics,
         *,
         scale: str | None = None,
         seconds: float = 0.0,
@@ -291,12 +291,12 @@ class Store:
         """Whether the point has a result."""
         return bool(self._rows("SELECT 1 FROM results WHERE key=?", [point_key(paper, version, point)]))
 
-    def get(self, paper: str, version: int, point: Point) -> dict[str, Any] | None:
+    def get(self, paper: str, version: int, point: Point) -> Metrics | None:
         """The result of a point, arrays included, or None."""
         rows = self._whole("WHERE r.key=?", [point_key(paper, version, point)])
         return rows[0][2] if rows else None
 
-    def _whole(self, where: str, values: Iterable[Any]) -> list[tuple[Row, Point, dict[str, Any]]]:
+    def _whole(self, where: str, values: Iterable[Column]) -> list[tuple[Row, Point, Metrics]]:
         """The rows of a query on results ``r`` with point and result, each checked: the first that is damaged ends it."""
         columns = ", ".join(f"r.{name}" for name in COLUMNS.split(", "))
         checksum = "r.checksum" if self._summed else "NULL"

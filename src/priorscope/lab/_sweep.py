@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from priorscope.lab._executors import (
     ClusterExecutor,
@@ -24,7 +23,7 @@ from priorscope.lab._executors import (
     stop_now,
 )
 from priorscope.lab._paper import Paper
-from priorscope.lab._point import Point, encode_result
+from priorscope.lab._point import Metrics, Point, encode_result
 from priorscope.lab._progress import Watcher, watch
 from priorscope.lab._store import Store
 
@@ -115,7 +114,7 @@ def code_version() -> str:
     return f"{__version__}@{commit}{changed}"
 
 
-def _execute(run: Callable[[Point], dict[str, Any]], point: Point, single: bool) -> _Finished:
+def _execute(run: Callable[[Point], Metrics], point: Point, single: bool) -> _Finished:
     """In a worker: one point, timed and encoded. A failure comes back as its traceback, which always pickles."""
     if single:
         one_thread()

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from priorscope.report._tables import format_value
 
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.text import Text
+
 __all__ = [
+    "ClaimRow",
     "claims_behind",
     "claims_list",
     "claims_long",
@@ -17,6 +22,8 @@ __all__ = [
     "claims_table",
     "measured_text",
 ]
+
+ClaimRow: TypeAlias = Mapping[str, Any]  # a line of the ledger, as JSON gives it
 
 _COLOURS = {
     "holds": "green",
@@ -27,10 +34,10 @@ _COLOURS = {
 }
 
 
-def measured_text(row: Mapping[str, Any], digits: int = 4) -> str:
+def measured_text(row: ClaimRow, digits: int = 4) -> str:
     """The measured value with its interval, as ``0.51 [0.48, 0.54]``."""
 
-    def number(value: Any) -> str:
+    def number(value: object) -> str:
         return f"{value:.{digits}g}" if isinstance(value, float) and value == value else format_value(value)
 
     text = number(row.get("measured"))
@@ -39,7 +46,7 @@ def measured_text(row: Mapping[str, Any], digits: int = 4) -> str:
     return text
 
 
-def checks_text(row: Mapping[str, Any]) -> list[str]:
+def checks_text(row: ClaimRow) -> list[str]:
     """One line per check of a claim that has several: ``slope: 0.2 [0.1, 0.3], expected rising (above 0): holds``.
 
     Example:
@@ -54,7 +61,7 @@ def checks_text(row: Mapping[str, Any]) -> list[str]:
     return [f"{c['name']}: {measured_text(c) or '–'}, expected {c['expected']}: {c['verdict']}" for c in checks]
 
 
-def deciding(row: Mapping[str, Any]) -> Mapping[str, Any]:
+def deciding(row: ClaimRow) -> ClaimRow:
     """What a line about a claim shows: the first check that fails (or is not shown, where none fails), else the first.
 
     Example:
@@ -66,7 +73,7 @@ def deciding(row: Mapping[str, Any]) -> Mapping[str, Any]:
     return next((check for check in row.get("checks") or () if check["verdict"] == row["verdict"]), row)
 
 
-def _coloured(row: Mapping[str, Any]) -> str:
+def _coloured(row: ClaimRow) -> str:
     verdict = str(row["verdict"])
     differs = " [red]≠[/]" if row.get("disagrees") else ""
     return f"[{_COLOURS[verdict]}]{verdict}[/]{differs}"
@@ -76,10 +83,10 @@ def _coloured(row: Mapping[str, Any]) -> str:
 class _Lines:
     """Claims, one line each, cut at the width of the window."""
 
-    rows: Sequence[Mapping[str, Any]]
+    rows: Sequence[ClaimRow]
     title: str | None
 
-    def __rich_console__(self, console: Any, options: Any) -> Any:
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
         from rich.markup import escape as plain
         from rich.text import Text
 
@@ -95,7 +102,7 @@ class _Lines:
             yield line
 
 
-def _padded(text: Any, width: int) -> Any:
+def _padded(text: Text, width: int) -> Text:
     """At least ``width`` wide and never touching what follows; long measured values are cut."""
     if text.cell_len > max(width, 18):
         text.truncate(max(width, 18), overflow="ellipsis")
@@ -103,7 +110,7 @@ def _padded(text: Any, width: int) -> Any:
     return text
 
 
-def claims_table(rows: Sequence[Mapping[str, Any]], *, title: str | None = None) -> Any:
+def claims_table(rows: Sequence[ClaimRow], *, title: str | None = None) -> RenderableType:
     """One line per claim: id, verdict, measured value, and as much of the claim as the window has room for.
 
     Example:
@@ -115,7 +122,7 @@ def claims_table(rows: Sequence[Mapping[str, Any]], *, title: str | None = None)
     return _Lines(rows, title)
 
 
-def claims_long(rows: Sequence[Mapping[str, Any]]) -> Any:
+def claims_long(rows: Sequence[ClaimRow]) -> RenderableType:
     """All that is known of each claim, wrapped to the window.
 
     Example:
@@ -133,7 +140,7 @@ def claims_long(rows: Sequence[Mapping[str, Any]]) -> Any:
     from rich.padding import Padding
     from rich.table import Table
 
-    parts: list[Any] = []
+    parts: list[RenderableType] = []
     for row in rows:
         facts = {
             "claim": row["says"],
@@ -155,7 +162,7 @@ def claims_long(rows: Sequence[Mapping[str, Any]]) -> Any:
     return Group(*parts)
 
 
-def evidence_text(row: Mapping[str, Any]) -> str:
+def evidence_text(row: ClaimRow) -> str:
     """Where the runs behind a recorded verdict are; nothing for a verdict of runs made here.
 
     Example:
@@ -169,14 +176,14 @@ def evidence_text(row: Mapping[str, Any]) -> str:
     return "not in the repo" if row.get("judged_from") == "ledger" else ""
 
 
-def _numbers(row: Mapping[str, Any]) -> dict[str, Any]:
+def _numbers(row: ClaimRow) -> dict[str, object]:
     """What was expected and measured: of the one check, or of each."""
     if lines := checks_text(row):
         return {"checks": lines}
     return {"expected": row.get("expected"), "measured": measured_text(row)}
 
 
-def claims_summary(rows: Sequence[Mapping[str, Any]]) -> str:
+def claims_summary(rows: Sequence[ClaimRow]) -> str:
     """How many claims have which verdict, in words.
 
     Example:
@@ -188,7 +195,7 @@ def claims_summary(rows: Sequence[Mapping[str, Any]]) -> str:
     return f"{len(rows)} claim{'' if len(rows) == 1 else 's'}: {told}"
 
 
-def claims_list(rows: Sequence[Mapping[str, Any]]) -> str:
+def claims_list(rows: Sequence[ClaimRow]) -> str:
     """Claims for a page, everything known of each, readable at any width.
 
     Example:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from priorscope.report._claims import claims_list
 from priorscope.report._page import Figure, Section, page
 
 __all__ = ["papers_page"]
 
+PaperSection: TypeAlias = Mapping[str, Any]  # texts, rows of claims and a chart by name
 
-def papers_page(sections: Sequence[Mapping[str, Any]], *, title: str = "Reproduced results") -> str:
+
+def papers_page(sections: Sequence[PaperSection], *, title: str = "Reproduced results") -> str:
     """HTML from sections of ``name``, ``title``, ``source``, ``claims`` (rows of the ledger) and ``chart`` (or None).
 
     Example:
@@ -23,8 +25,9 @@ def papers_page(sections: Sequence[Mapping[str, Any]], *, title: str = "Reproduc
     parts = []
     for section in sections:
         figures = []
-        if section.get("chart") is not None:
-            figures.append(Figure("result", section["chart"], f"Chart of {section['title']}.", section["title"]))
+        chart = section.get("chart")
+        if chart is not None:
+            figures.append(Figure("result", chart, f"Chart of {section['title']}.", section["title"]))
         parts.append(
             Section(section["name"], section["title"], (section["source"],), (claims_list(section["claims"]),), figures)
         )

@@ -5,15 +5,20 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from priorscope.report._page._document import chart_page, vega_lite_version
 from priorscope.report._theme import styled
 
+if TYPE_CHECKING:
+    import altair as alt
+
 __all__ = ["save_chart"]
 
 
-def save_chart(chart: Any, path: str | os.PathLike[str], *, mode: str | None = None, scale: float = 2.0) -> Path:
+def save_chart(
+    chart: alt.TopLevelMixin, path: str | os.PathLike[str], *, mode: str | None = None, scale: float = 2.0
+) -> Path:
     """Write an Altair chart; the ending of ``path`` says how: .html, .png, .svg, .pdf or .json.
 
     HTML carries its scripts inside, loads nothing, shows whatever text the data hold as text, and follows the reader's choice

@@ -5,12 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from rich.table import Table
 
 __all__ = ["format_value", "html_table", "rich_table"]
 
+TableLike: TypeAlias = "pd.DataFrame | Sequence[Mapping[str, object]]"
 
-def format_value(value: Any) -> str:
+
+def format_value(value: object) -> str:
     """A value as a reader wants it: four digits, nothing for None.
 
     Example:
@@ -24,12 +30,16 @@ def format_value(value: Any) -> str:
     return str(value)
 
 
-def _rows(table: Any) -> list[Mapping[str, Any]]:
+def _rows(table: TableLike) -> list[Mapping[str, object]]:
     """Rows of a DataFrame or of a list of dicts."""
-    return table.to_dict("records") if hasattr(table, "to_dict") else list(table)
+    import pandas as pd
+
+    if isinstance(table, pd.DataFrame):
+        return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
+    return list(table)
 
 
-def rich_table(table: Any, *, title: str | None = None, columns: Sequence[str] | None = None) -> Any:
+def rich_table(table: TableLike, *, title: str | None = None, columns: Sequence[str] | None = None) -> Table:
     """A table for the terminal from a DataFrame or a list of dicts.
 
     Example:
@@ -50,7 +60,7 @@ def rich_table(table: Any, *, title: str | None = None, columns: Sequence[str] |
     return out
 
 
-def html_table(table: Any, *, columns: Sequence[str] | None = None, caption: str | None = None) -> str:
+def html_table(table: TableLike, *, columns: Sequence[str] | None = None, caption: str | None = None) -> str:
     """A table for a page; every cell is escaped.
 
     Example:

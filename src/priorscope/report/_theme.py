@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-__all__ = ["PALETTE", "styled", "theme"]
+if TYPE_CHECKING:
+    import altair as alt
+
+__all__ = ["PALETTE", "Spec", "styled", "theme"]
+
+Spec: TypeAlias = dict[str, Any]  # Vega-Lite as JSON: what ``to_dict`` of a chart gives
 
 PALETTE = (
     "#2769b7", "#fa5d36", "#4ba435", "#be6df2", "#935a11", "#b82989",
@@ -22,7 +27,7 @@ _PAPER = {"light": "#ffffff", "dark": "#14161a", "both": "transparent"}
 _GRID = {"light": "#e7e9ec", "dark": "#2b2f36", "both": "#80808040"}
 
 
-def theme(mode: str = "both") -> dict[str, Any]:
+def theme(mode: str = "both") -> Spec:
     """A Vega-Lite configuration. ``both``: transparent, with ink that reads on light and dark; or ``light``, ``dark``.
 
     Example:
@@ -56,7 +61,7 @@ def theme(mode: str = "both") -> dict[str, Any]:
     }
 
 
-def styled(chart: Any, mode: str = "both") -> dict[str, Any]:
+def styled(chart: alt.TopLevelMixin, mode: str = "both") -> Spec:
     """The Vega-Lite specification of a chart with our configuration beneath its own.
 
     Example:
@@ -68,12 +73,12 @@ def styled(chart: Any, mode: str = "both") -> dict[str, Any]:
     import altair as alt
 
     with alt.theme.enable("none"):
-        spec: dict[str, Any] = chart.to_dict()
+        spec: Spec = chart.to_dict()
     spec["config"] = _over(theme(mode), spec.get("config", {}))
     return spec
 
 
-def _over(base: dict[str, Any], top: dict[str, Any]) -> dict[str, Any]:
+def _over(base: Spec, top: Spec) -> Spec:
     """``base`` with the values of ``top`` laid over it, level by level."""
     merged = dict(base)
     for name, value in top.items():

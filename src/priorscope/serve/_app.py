@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import secrets
 import socket
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from priorscope.lab import Store
 from priorscope.serve._pages import claims_page, index_page, paper_page
 from priorscope.serve._progress import progress
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
 
 __all__ = ["application", "serve"]
 
@@ -23,7 +26,7 @@ _HEADERS = {
 }
 
 
-def application(store: Path, token: str) -> Any:
+def application(store: Path, token: str) -> Starlette:
     """A Starlette application that shows the store of runs at ``/TOKEN/``; anything without the token is refused.
 
     The store is opened read-only for each request. Requests that name another host are refused, so that no foreign
@@ -43,7 +46,7 @@ def application(store: Path, token: str) -> Any:
     except ImportError as error:
         raise ImportError("priorscope serve needs Starlette and uvicorn: pip install 'priorscope[serve]'.") from error
 
-    def guarded(answer: Callable[[Request, Any], Response]) -> Callable[[Request], Any]:
+    def guarded(answer: Callable[[Request, Store], Response]) -> Callable[[Request], Awaitable[Response]]:
         async def endpoint(request: Request) -> Response:
             host = request.headers.get("host", "").rsplit(":", 1)[0]
             given = str(request.path_params.get("token", ""))
@@ -53,7 +56,7 @@ def application(store: Path, token: str) -> Any:
 
         return endpoint
 
-    def _with_store(path: Path, request: Request, answer: Callable[[Request, Any], Response]) -> Response:
+    def _with_store(path: Path, request: Request, answer: Callable[[Request, Store], Response]) -> Response:
         try:
             with Store(path, readonly=True) as runs:
                 return answer(request, runs)
@@ -62,17 +65,17 @@ def application(store: Path, token: str) -> Any:
         except (RuntimeError, OSError, ValueError) as error:
             return PlainTextResponse(f"the store cannot be read: {error}", 503, _HEADERS)
 
-    def index(request: Request, runs: Any) -> Response:
+    def index(request: Request, runs: Store) -> Response:
         return HTMLResponse(index_page(runs), headers=_HEADERS)
 
-    def paper(request: Request, runs: Any) -> Response:
+    def paper(request: Request, runs: Store) -> Response:
         text = paper_page(runs, request.path_params["name"], request.query_params.get("q", ""))
         return HTMLResponse(text, headers=_HEADERS)
 
-    def claims(request: Request, runs: Any) -> Response:
+    def claims(request: Request, runs: Store) -> Response:
         return HTMLResponse(claims_page(request.query_params.get("q", "")), headers=_HEADERS)
 
-    def news(request: Request, runs: Any) -> Response:
+    def news(request: Request, runs: Store) -> Response:
         return JSONResponse(progress(runs), headers=_HEADERS)
 
     return Starlette(

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from priorscope.report._claims import claims_list
+import numpy as np
+
+from priorscope.report._claims import ClaimRow, claims_list
 from priorscope.report._page import Figure, Section, page, table
 from priorscope.serve._progress import known_paper, progress
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from priorscope.lab import Paper, Store
 
 __all__ = ["claims_page", "index_page", "paper_page"]
 
@@ -49,7 +56,7 @@ def _title(name: str) -> str:
     return "" if paper is None else str(paper.title)
 
 
-def _ledger() -> list[dict[str, Any]]:
+def _ledger() -> list[ClaimRow]:
     from priorscope.lab import read_ledger
 
     rows = [record.as_json() for record in read_ledger().values()]
@@ -60,14 +67,14 @@ def _recorded() -> dict[str, str]:
     """For each paper of the ledger: how many claims have which verdict, in words."""
     from priorscope.report import claims_summary
 
-    by_paper: dict[str, list[dict[str, Any]]] = {}
+    by_paper: dict[str, list[ClaimRow]] = {}
     for row in _ledger():
         if row.get("paper"):
             by_paper.setdefault(str(row["paper"]), []).append(row)
     return {name: claims_summary(rows).partition(": ")[2] for name, rows in by_paper.items()}
 
 
-def index_page(runs: Any) -> str:
+def index_page(runs: Store) -> str:
     """All papers with the state of their sweeps, kept fresh every two seconds."""
     recorded = _recorded()
     rows = "".join(
@@ -94,7 +101,7 @@ def index_page(runs: Any) -> str:
     )
 
 
-def _matches(row: dict[str, Any], query: str) -> bool:
+def _matches(row: Mapping[str, object], query: str) -> bool:
     """Whether a row fits every word of the query: ``column=value`` exactly, other words anywhere in a cell."""
     for word in query.split():
         name, equals, value = word.partition("=")
@@ -131,7 +138,7 @@ def claims_page(query: str = "") -> str:
     return page("Claims and verdicts", subtitle=about, sections=[head, *parts], live="", ways=ways)
 
 
-def _scale_of(paper: Any, runs: Any) -> str | None:
+def _scale_of(paper: Paper, runs: Store) -> str | None:
     from priorscope.lab import SCALES
 
     there = runs.keys(paper.name, paper.version)
@@ -139,7 +146,7 @@ def _scale_of(paper: Any, runs: Any) -> str | None:
     return complete[-1] if complete else None
 
 
-def paper_page(runs: Any, name: str, query: str = "") -> str:
+def paper_page(runs: Store, name: str, query: str = "") -> str:
     """One paper: claims, chart, and its runs; ``query`` keeps the rows that fit every word of it."""
     from priorscope.lab import judge_paper
 
@@ -158,7 +165,7 @@ def paper_page(runs: Any, name: str, query: str = "") -> str:
             text.append("No scale is complete yet; the chart follows when one is.")
         sections.append(Section("claims", "Claims", text, (claims_list(judged),), figures))
     rows = runs.table(name).to_dict("records")
-    plain = [{k: v for k, v in r.items() if getattr(v, "shape", ()) == ()} for r in rows]
+    plain = [{str(k): v for k, v in r.items() if not (isinstance(v, np.ndarray) and v.ndim)} for r in rows]
     kept = [r for r in plain if _matches(r, query)]
     text = [f"{len(kept)} of {len(rows)} runs" + (f"; the first {_ROWS} are shown" if len(kept) > _ROWS else "")]
     form = _form(query, "seed=0")

@@ -4,14 +4,31 @@ from __future__ import annotations
 
 import time
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, NotRequired, TypedDict
+
+if TYPE_CHECKING:
+    from priorscope.lab import Paper, Store
 
 __all__ = ["known_paper", "progress"]
 
 _FRESH = 900.0  # seconds since its last result for which an unfinished sweep counts as running
 
 
-def known_paper(name: str) -> Any:
+class Progress(TypedDict):
+    """The state of one paper's sweep, as the page is told it; the last four only while one runs."""
+
+    paper: str
+    runs: int
+    running: bool
+    failed: int
+    text: str
+    scale: NotRequired[str]
+    done: NotRequired[int]
+    wanted: NotRequired[int]
+    ago: NotRequired[str]
+
+
+def known_paper(name: str) -> Paper | None:
     """The paper of that name, or None."""
     from priorscope.papers import REGISTRY, load
 
@@ -20,7 +37,9 @@ def known_paper(name: str) -> Any:
 
 @lru_cache(maxsize=256)
 def _wanted(name: str, scale: str) -> frozenset[str]:
-    paper = known_paper(name)
+    from priorscope.papers import load
+
+    paper = load(name)
     return frozenset(paper.key(point) for point in paper.points(scale))
 
 
@@ -36,19 +55,19 @@ def _ago(seconds: float) -> str:
     return f"{seconds / 60:.0f} min ago" if seconds < 6000 else f"{seconds / 3600:.0f} h ago"
 
 
-def progress(runs: Any) -> list[dict[str, Any]]:
+def progress(runs: Store) -> list[Progress]:
     """For each paper: stored runs, failures, the share of each scale that is there, and whether its sweep is running."""
     from priorscope.lab import SCALES
-    from priorscope.papers import REGISTRY
+    from priorscope.papers import REGISTRY, load
 
     stored = runs.papers()
-    rows = []
+    rows: list[Progress] = []
     for name in sorted({*stored, *REGISTRY}):
         count = len(runs.keys(name, stored[name])) if name in stored else 0
         parts: list[str] = []
-        row: dict[str, Any] = {"paper": name, "runs": count, "running": False}
+        row: Progress = {"paper": name, "runs": count, "running": False, "failed": 0, "text": ""}
         if count and name in REGISTRY:
-            version = known_paper(name).version
+            version = load(name).version
             there = runs.keys(name, version)
             if not there:
                 parts.append(f"of version {stored[name]}; now {version}")

@@ -6,10 +6,14 @@ import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING
 
 from priorscope.report._page._document import document, specification
 from priorscope.report._tables import format_value
+from priorscope.report._theme import Spec
+
+if TYPE_CHECKING:
+    import altair as alt
 
 __all__ = ["Figure", "Picture", "Section", "folded", "page", "table"]
 
@@ -24,7 +28,7 @@ class Figure:
     """
 
     name: str
-    chart: Any
+    chart: alt.TopLevelMixin
     alt: str
     caption: str = ""
 
@@ -60,7 +64,7 @@ class Section:
     pictures: Sequence[Picture] = field(default=())
 
 
-def table(rows: Sequence[Mapping[str, Any]], *, caption: str = "") -> str:
+def table(rows: Sequence[Mapping[str, object]], *, caption: str = "") -> str:
     """A scrolling table, cells escaped, numbers kept on one line.
 
     Example:
@@ -99,7 +103,7 @@ def folded(summary: str, html: str) -> str:
     return f"<details><summary>{escape(summary)}</summary>{html}</details>"
 
 
-def _section(section: Section, charts: dict[str, Any]) -> str:
+def _section(section: Section, charts: dict[str, Spec]) -> str:
     parts = [f'<section id="{escape(section.id)}"><h2>{escape(section.title)}</h2>']
     parts += [f"<p>{_text(line)}</p>" for line in section.text]
     for figure in section.figures:
@@ -142,7 +146,7 @@ def page(
         >>> "&lt;script&gt;" in page("<script>", verdict=["it fits"])
         True
     """
-    charts: dict[str, Any] = {}
+    charts: dict[str, Spec] = {}
     body = "".join(_section(section, charts) for section in sections)
     places = {**(ways or {}), **{f"#{s.id}": s.title for s in sections}}
     links = "".join(f'<li><a href="{escape(to)}">{escape(name)}</a></li>' for to, name in places.items())

@@ -9,9 +9,12 @@ from collections.abc import Mapping
 from functools import lru_cache
 from html import escape
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING
 
-from priorscope.report._theme import styled
+from priorscope.report._theme import Spec, styled
+
+if TYPE_CHECKING:
+    import altair as alt
 
 __all__ = ["chart_page", "document", "vega_lite_version"]
 
@@ -42,13 +45,13 @@ def own_file(name: str) -> str:
     return files("priorscope.report._page").joinpath(name).read_text(encoding="utf-8")
 
 
-def inert_json(value: Any) -> str:
+def inert_json(value: object) -> str:
     """JSON that no text inside it can end or turn into markup."""
     text = json.dumps(value, default=str)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def specification(chart: Any, mode: str = "both") -> dict[str, Any]:
+def specification(chart: alt.TopLevelMixin, mode: str = "both") -> Spec:
     """The chart with a configuration for light and one for dark screens, the same where ``mode`` asks for one of them.
 
     Example:
@@ -75,7 +78,7 @@ def _script(text: str) -> tuple[str, str]:
 
 
 def document(
-    title: str, body: str, *, charts: Mapping[str, Any] | None = None, live: str | None = None, kind: str = "page"
+    title: str, body: str, *, charts: Mapping[str, Spec] | None = None, live: str | None = None, kind: str = "page"
 ) -> str:
     """A whole HTML document around an escaped ``body``; ``charts`` are drawn into the elements of their names.
 
@@ -105,7 +108,7 @@ def document(
     )
 
 
-def chart_page(chart: Any, *, title: str = "Chart", mode: str = "both") -> str:
+def chart_page(chart: alt.TopLevelMixin, *, title: str = "Chart", mode: str = "both") -> str:
     """A document that shows one chart and nothing else.
 
     Example:
