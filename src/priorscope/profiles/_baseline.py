@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 if TYPE_CHECKING:
     from priorscope.probes import Forecast
@@ -32,7 +33,7 @@ class Baseline:
         return self.wrong is not None and forecast.misclassification(n).high < self.wrong
 
 
-def baseline_of(targets: Any, labels: Any = None) -> Baseline:
+def baseline_of(targets: ArrayLike, labels: NDArray[np.int64] | None = None) -> Baseline:
     """The two errors from the targets (n, outputs) and labels of a pilot.
 
     Example:

@@ -3,12 +3,41 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeGuard
 
-from priorscope.models import NAMED
+from torch import nn
+
+from priorscope.contracts import KernelModel, Shape, is_kernel_model, missing
+from priorscope.models import NAMED, Architecture
 from priorscope.probes.curves.forecast import lap_window, standard_settings
 
-__all__ = ["Candidate", "default_candidates", "variations"]
+if TYPE_CHECKING:
+    from priorscope.profiles._user_network import UserNetwork
+
+__all__ = ["Candidate", "CandidateModel", "KernelFamily", "default_candidates", "is_kernel_family", "variations"]
+
+CandidateModel: TypeAlias = "KernelModel | UserNetwork"
+Options: TypeAlias = dict[str, int | float | str]
+
+
+class KernelFamily(KernelModel, Protocol):
+    """A model with a kernel and with networks of any width: what an Architecture is."""
+
+    def network(self, input_shape: Shape, *, width: int = ..., outputs: int = ..., seed: int = ...) -> nn.Module:
+        """The network of this seed."""
+        ...
+
+
+def is_kernel_family(model: object) -> TypeGuard[KernelFamily]:
+    """Whether the model has both a kernel and networks.
+
+    Example:
+        >>> import priorscope as ps
+        >>> is_kernel_family(ps.models.fcn(1)), is_kernel_family(ps.models.lenet())
+        (True, False)
+    """
+    return not missing(model, KernelFamily)
+
 
 _OTHERS = {
     "erf": "bounded and odd",
@@ -34,20 +63,28 @@ class Candidate:
     """
 
     name: str
-    model: Any
+    model: CandidateModel
     family: str
     words: str
-    options: dict[str, Any] = field(default_factory=dict, compare=False)  # what a named architecture was called with
+    options: dict[str, int | float | str] = field(
+        default_factory=dict, compare=False
+    )  # what a named architecture was called with
 
     @property
     def closed_form(self) -> bool:
         """Whether the model has an infinite-width kernel."""
-        return hasattr(self.model, "kernel")
+        return is_kernel_model(self.model)
+
+
+def _built(family: str, options: Options) -> Architecture:
+    made = NAMED[family](**options)
+    assert isinstance(made, Architecture)
+    return made
 
 
 def _named(family: str, depth: int, shape: tuple[int, ...]) -> Candidate:
-    options = {"depth": depth, **standard_settings(family, shape)}
-    return Candidate(f"{family}-{depth}", NAMED[family](**options), family, _WORDS[family], options)
+    options: Options = {"depth": depth, **standard_settings(family, shape)}
+    return Candidate(f"{family}-{depth}", _built(family, options), family, _WORDS[family], options)
 
 
 def default_candidates(input_shape: tuple[int, ...]) -> tuple[list[Candidate], list[str]]:
@@ -75,11 +112,10 @@ def variations(candidate: Candidate) -> list[Candidate]:
     """
     if not candidate.options or "activation" in candidate.options:
         return []
-    build = NAMED[candidate.family]
     return [
         Candidate(
             f"{candidate.name}-{phi}",
-            build(**candidate.options, activation=phi),
+            _built(candidate.family, {**candidate.options, "activation": phi}),
             candidate.family,
             f"{candidate.words}; {phi} instead of ReLU: {what}",
             {**candidate.options, "activation": phi},

@@ -3,30 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    import altair as alt
+
     from priorscope.profiles._result import CandidateProfile, Profile
 
 __all__ = ["all_charts"]
 
 
-def _colour(result: Profile, alt: Any) -> Any:
+def _colour(result: Profile) -> alt.Color:
+    import altair as alt
+
     names = [c.name for c in result.candidates]
     return alt.Color(
         "model:N", sort=names, scale=alt.Scale(domain=names), legend=alt.Legend(title="model", symbolOpacity=1)
     )
 
 
-def _shared(alt: Any) -> tuple[Any, Any]:
+def _shared() -> tuple[alt.Parameter, alt.typing.Optional[object]]:
+    import altair as alt
+
     pick = alt.selection_point(fields=["model"], bind="legend", toggle="true")
     return pick, alt.condition(pick, alt.value(1.0), alt.value(0.06))
 
 
-def curves(result: Profile) -> Any:
+def curves(result: Profile) -> alt.TopLevelMixin:
     """Measured errors (points), forecasts (lines), their intervals (bands), networks trained on the pilot (diamonds)."""
     import altair as alt
 
@@ -39,7 +46,7 @@ def curves(result: Profile) -> Any:
     for frame in (ahead, measured):  # four digits are plenty on a chart, and keep the page small
         frame[["error", "low", "high"]] = frame[["error", "low", "high"]].map(lambda v: float(f"{v:.4g}"))
     ahead["n"] = ahead["n"].round(1)
-    pick, shown = _shared(alt)
+    pick, shown = _shared()
     zoom = alt.selection_interval(bind="scales")
     beyond = ahead[ahead["n"] >= result.pilot * 0.8]
     trained = [c.trial.error for c in result.candidates if c.trial is not None]
@@ -47,7 +54,7 @@ def curves(result: Profile) -> Any:
     across, up = [0.85 * measured["n"].min(), beyond["n"].max()], [0.85 * seen.min(), 1.15 * seen.max()]
     x = alt.X("n:Q", title="training samples n").scale(type="log", domain=across, nice=False)
     y = alt.Y("error:Q", title="test error (mean squared)").scale(type="log", domain=up, nice=False)
-    colour = _colour(result, alt)
+    colour = _colour(result)
     band = (
         alt.Chart(beyond)
         .mark_area()
@@ -84,7 +91,14 @@ def curves(result: Profile) -> Any:
     return (band + line + dots + rule).properties(width="container", height=340)
 
 
-def _by_rank(result: Profile, values: Callable[[CandidateProfile], Any], y: Any, x: str, *, least: float = 0.0) -> Any:
+def _by_rank(
+    result: Profile,
+    values: Callable[[CandidateProfile], NDArray[np.float64] | None],
+    y: alt.Y,
+    x: str,
+    *,
+    least: float = 0.0,
+) -> alt.TopLevelMixin:
     """Draw what ``values`` gives, one line per model, against rank on a log axis; values up to ``least`` are left out."""
     import altair as alt
 
@@ -96,14 +110,14 @@ def _by_rank(result: Profile, values: Callable[[CandidateProfile], Any], y: Any,
             spread = np.unique(np.geomspace(1, len(found), 60).round().astype(int)) - 1
             keep = spread[found[spread] > least]
             rows.append(pd.DataFrame({"rank": keep + 1, name: found[keep], "model": c.name}))
-    pick, shown = _shared(alt)
+    pick, shown = _shared()
     return (
         alt.Chart(pd.concat(rows))
         .mark_line(point=alt.OverlayMarkDef(size=14))
         .encode(
             x=alt.X("rank:Q", title=x).scale(type="log", nice=False),
             y=y,
-            color=_colour(result, alt),
+            color=_colour(result),
             opacity=shown,
             tooltip=["model", "rank", alt.Tooltip(f"{name}:Q", format=".3g")],
         )
@@ -112,7 +126,7 @@ def _by_rank(result: Profile, values: Callable[[CandidateProfile], Any], y: Any,
     )
 
 
-def spectra(result: Profile) -> Any:
+def spectra(result: Profile) -> alt.TopLevelMixin:
     """Eigenvalues of each kernel on the pilot, each relative to its largest, on log axes."""
     import altair as alt
 
@@ -120,7 +134,7 @@ def spectra(result: Profile) -> Any:
     return _by_rank(result, lambda c: c.spectrum.eigenvalues / c.spectrum.eigenvalues[0], y, "rank k", least=1e-12)
 
 
-def power(result: Profile) -> Any:
+def power(result: Profile) -> alt.TopLevelMixin:
     """Share of the target held by the k leading modes of each kernel."""
     import altair as alt
 
@@ -128,11 +142,11 @@ def power(result: Profile) -> Any:
     return _by_rank(result, lambda c: c.spectrum.cumulative_power, y, "rank k")
 
 
-def geometry(result: Profile) -> Any:
+def geometry(result: Profile) -> alt.TopLevelMixin:
     """Eigenvalues of the average input geometry of each model, relative to their mean, against rank."""
     import altair as alt
 
-    def seen(c: CandidateProfile) -> Any:
+    def seen(c: CandidateProfile) -> NDArray[np.float64] | None:
         if c.blind is None:
             return None
         lam = c.blind.geometry.eigenvalues.double().numpy()
@@ -142,7 +156,7 @@ def geometry(result: Profile) -> Any:
     return _by_rank(result, seen, y, "direction, by rank", least=1e-6)
 
 
-def regime(result: Profile) -> Any:
+def regime(result: Profile) -> alt.TopLevelMixin:
     """Spread and change of each model's tangent kernel, with the two levels at which the reading changes."""
     import altair as alt
 
@@ -172,7 +186,7 @@ def regime(result: Profile) -> Any:
     return (dots + rules).properties(width="container", height=40 + 20 * len(names))
 
 
-def all_charts(result: Profile) -> dict[str, Any]:
+def all_charts(result: Profile) -> dict[str, alt.TopLevelMixin]:
     """The charts of the page by name."""
     charts = {"curves": curves(result), "spectra": spectra(result), "power": power(result)}
     if any(c.blind is not None for c in result.candidates):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["as_dict"]
 
 
-def _candidate(c: CandidateProfile, horizon: int) -> dict[str, Any]:
+def _candidate(c: CandidateProfile, horizon: int) -> dict[str, object]:
     curve = c.forecast.curve
     sizes = np.unique(np.geomspace(curve.sizes[0], 10 * horizon, 40).round())
     ahead = [c.forecast.at(n) for n in sizes]
@@ -80,7 +80,7 @@ def _candidate(c: CandidateProfile, horizon: int) -> dict[str, Any]:
     }
 
 
-def as_dict(result: Profile) -> dict[str, Any]:
+def as_dict(result: Profile) -> dict[str, object]:
     """All numbers of a profile in plain lists and dictionaries."""
     return {
         "data": result.data,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import resource
 from pathlib import Path
-from typing import Any
 
 __all__ = ["PeakMemory", "resident"]
 
@@ -43,6 +42,6 @@ class PeakMemory:
             _CLEAR.write_text("5")  # sets VmHWM back to the present size
         return self
 
-    def __exit__(self, *_: Any) -> None:
+    def __exit__(self, *_: object) -> None:
         peak = _read("VmHWM:") or resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         self.megabytes = max(peak - self.start, 0.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time as clock
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -17,6 +17,9 @@ from priorscope.profiles._regime import Regime, short_run
 from priorscope.profiles._symmetry import moves_of
 from priorscope.profiles._user_network import UserNetwork
 
+if TYPE_CHECKING:
+    from priorscope.data import Dataset
+
 __all__ = ["network_blind_spots", "network_gram", "network_regime", "network_symmetries"]
 
 _SECONDS = 20.0  # of processor time for a kernel matrix; a larger one is not begun when it would take longer
@@ -28,7 +31,7 @@ def _parameters(network: nn.Module) -> int:
     return sum(p.numel() for p in network.parameters() if p.requires_grad)
 
 
-def network_gram(network: UserNetwork, data: Any, pilot: Pilot) -> tuple[NDArray[np.float64], Pilot, list[str]]:
+def network_gram(network: UserNetwork, data: Dataset, pilot: Pilot) -> tuple[NDArray[np.float64], Pilot, list[str]]:
     """Kernel matrix on the first 32, 64, 128, … pilot samples until the next would take too long; with its part of the pilot."""
     notes = []
     seen = network
@@ -106,7 +109,7 @@ def network_regime(network: UserNetwork, inputs: Tensor, targets: Tensor, *, dra
 
 
 def network_blind_spots(
-    network: UserNetwork, name: str, native: Any, small: Any
+    network: UserNetwork, name: str, native: Dataset, small: Dataset
 ) -> tuple[BlindSpots | None, list[str]]:
     """Directions that networks of this kind hardly see; on the shrunk images where there are too many pixels."""
     data, notes = native, []

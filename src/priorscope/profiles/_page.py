@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from priorscope.profiles._phrases import ratio, samples, share, span, value
 from priorscope.profiles._standing import Standing
@@ -12,9 +12,15 @@ from priorscope.report._claims import claims_behind
 from priorscope.report._page import Figure, Section, page, table
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import altair as alt
+
     from priorscope.profiles._result import CandidateProfile, Profile
 
 __all__ = ["profile_page"]
+
+Row: TypeAlias = dict[str, str | float]  # of a table, by its columns
 
 _CLAIMS = {  # what each section rests on, by the ids of the record
     "verdicts": ("V.1", "V.2", "V.3", "V.4"),
@@ -31,7 +37,7 @@ def _verdicts(result: Profile) -> str:
     tried = next((c.trial for c in _tried(result)), None)
     for c in result.candidates:
         ahead = c.forecast.at(result.horizon)
-        row: dict[str, Any] = {
+        row: Row = {
             "model": c.name,
             "verdict": c.verdict.value,
             f"error at n = {result.horizon:,}": f"{value(ahead.value)} ({span(ahead)})",
@@ -87,7 +93,7 @@ def _grouped(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
 def _estimators(result: Profile) -> str:
     rows = []
     for c in result.candidates:
-        row: dict[str, Any] = {"model": c.name, **c.forecast.estimators_at(result.horizon)}
+        row: Row = {"model": c.name, **c.forecast.estimators_at(result.horizon)}
         row["combined"] = c.forecast.at(result.horizon).value
         rows.append(row)
     return table(rows, caption=f"Error by each estimator and combined, at n = {result.horizon:,}")
@@ -100,7 +106,7 @@ def _symmetries(result: Profile) -> str:
     groups = {", ".join(names): dict(kinds) for kinds, names in alike.items()}
     rows = []
     for s in result.data_symmetries:
-        row: dict[str, Any] = {
+        row: Row = {
             "move": s.move,
             "labels share it": s.verdict,
             "agreement": f"{s.agreement:.2f}",
@@ -156,7 +162,7 @@ def _half(c: CandidateProfile) -> str:
     return str(int((held < 0.5).sum()) + 1) if held[-1] >= 0.5 else f"more than {len(held)}"
 
 
-def _regimes(result: Profile, charts: dict[str, Any]) -> Section | None:
+def _regimes(result: Profile, charts: Mapping[str, alt.TopLevelMixin]) -> Section | None:
     rows = [
         {
             "model": c.name,
@@ -193,7 +199,7 @@ def _regimes(result: Profile, charts: dict[str, Any]) -> Section | None:
     return Section("regime", "Kernel or features", (text, *texts), tables, tuple(figures))
 
 
-def _blind(result: Profile, charts: dict[str, Any]) -> Section | None:
+def _blind(result: Profile, charts: Mapping[str, alt.TopLevelMixin]) -> Section | None:
     seen = [c for c in result.candidates if c.blind is not None]
     if not seen:
         return None

@@ -5,17 +5,19 @@ from __future__ import annotations
 import time as clock
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
-from priorscope.models import Architecture
+from priorscope.contracts import KernelModel, kernel_matrix, require
+from priorscope.data import Dataset
+from priorscope.models import Architecture, SampledModel
 from priorscope.probes import BlindSpots, CautionKind, blind_spots, spectrum
 from priorscope.probes.curves.forecast import forecast_gram
 from priorscope.probes.curves.pilot import Pilot, draw_pilot, gram_of, prepare
 from priorscope.profiles._baseline import Baseline, baseline_of
-from priorscope.profiles._candidates import Candidate, default_candidates, variations
+from priorscope.profiles._candidates import Candidate, KernelFamily, default_candidates, variations
 from priorscope.profiles._memory import PeakMemory, resident
 from priorscope.profiles._network import network_blind_spots, network_gram, network_regime, network_symmetries
 from priorscope.profiles._regime import Distance, kernel_regime, place_of
@@ -35,8 +37,8 @@ _HORIZON = 4  # candidates are ranked at this many times the pilot
 class _View:
     """The pilot twice: as small as kernels need it, and at its own size for networks of the user."""
 
-    small: Any
-    native: Any
+    small: Dataset
+    native: Dataset
     pilot: Pilot
     native_pilot: Pilot
     megabytes: float  # held when measuring begins
@@ -51,16 +53,16 @@ def _whole(pilot: Pilot, inputs: torch.Tensor) -> Pilot:
     return replace(pilot, index=np.arange(len(pilot)), inputs=inputs)
 
 
-def _kernel_function(candidate: Candidate) -> Callable[..., Any]:
-    return lambda a, b: candidate.model.kernel(a, b, kinds=("ntk",)).ntk.double().numpy()
+def _kernel_function(model: KernelModel) -> Callable[[torch.Tensor, torch.Tensor], NDArray[np.float64]]:
+    return lambda a, b: kernel_matrix(model, a, b).double().numpy()
 
 
 def _collect(
-    data: Any, native: Any, models: Sequence[Any] | None, candidates: Sequence[Any] | None
+    data: Dataset, native: Dataset, models: Sequence[object] | None, candidates: Sequence[object] | None
 ) -> tuple[list[Candidate], list[str]]:
     shape, outputs, sample = native.input_shape, data.n_outputs, native.inputs
 
-    def found_by(model: Any) -> Candidate:
+    def found_by(model: object) -> Candidate:
         if isinstance(model, str):
             return load_model(model, shape, outputs, sample)
         return user_candidate(model, None, shape, outputs, sample)
@@ -78,7 +80,7 @@ def _collect(
     for c in found:
         names[c.name] = names.get(c.name, 0) + 1
         unique.append(c if names[c.name] == 1 else replace(c, name=f"{c.name}#{names[c.name]}"))
-        notes += getattr(c.model, "notes", ())
+        notes += c.model.notes if isinstance(c.model, UserNetwork | SampledModel) else ()
     return unique, notes
 
 
@@ -101,12 +103,16 @@ def _measure(
                 blind, more = network_blind_spots(network, candidate.name, view.native, view.small)
                 notes += more
         else:
-            known = isinstance(candidate.model, Architecture)
-            quiet: dict[str, Any] = {"progress": False} if known else {}  # the profile shows its own
-            gram = gram_of(candidate.model, view.small, pilot, **quiet)
-            symmetries = model_symmetries(_kernel_function(candidate), pilot.inputs)
+            model = candidate.model
+            if isinstance(model, Architecture):
+                gram = gram_of(model, view.small, pilot, progress=False)  # the profile shows its own
+            else:
+                gram = gram_of(model, view.small, pilot)
+            symmetries = model_symmetries(_kernel_function(model), pilot.inputs)
             if deep:
-                state = kernel_regime(candidate.model, pilot.inputs, torch.as_tensor(pilot.targets))
+                advice = "Use deep=False for a kernel alone."
+                family = require(model, KernelFamily, "a model with a kernel and networks", advice)
+                state = kernel_regime(family, pilot.inputs, torch.as_tensor(pilot.targets))
                 blind = _blind(candidate, view.small)
         if blind is not None:
             blind = replace(blind, model=candidate.name)
@@ -120,14 +126,14 @@ def _measure(
     )
 
 
-def _blind(candidate: Candidate, small: Any) -> BlindSpots | None:
+def _blind(candidate: Candidate, small: Dataset) -> BlindSpots | None:
     """Directions the candidate hardly sees, by the gradients of a few random networks; None for very wide inputs."""
     if small.inputs[0].numel() > 1024:
         return None
     return blind_spots(small, candidate.model, n_models=32, width=16)
 
 
-def _placed(measured: list[CandidateProfile], small: Any, horizon: int) -> list[CandidateProfile]:
+def _placed(measured: list[CandidateProfile], small: Dataset, horizon: int) -> list[CandidateProfile]:
     """The best fully connected candidate with its place on the phase diagram; others would take too long."""
     for best in sorted(measured, key=lambda c: c.forecast.at(horizon).value):
         place = None if best.regime is None else place_of(best.candidate.model, small)
@@ -162,10 +168,10 @@ def _warnings(ranked: Sequence[CandidateProfile], pilot: int, baseline: Baseline
 
 
 def profile(
-    data: Any,
+    data: Dataset,
     *,
-    models: Sequence[Any] | None = None,
-    candidates: Sequence[Any] | None = None,
+    models: Sequence[object] | None = None,
+    candidates: Sequence[object] | None = None,
     pilot: int = 300,
     target_error: float | None = None,
     resize: int | None = None,
@@ -233,7 +239,7 @@ def profile(
         baseline=baseline,
         candidates=ranked,
         data_symmetries=tuple(symmetries),
-        notes=(*prepared.notes, *notes, *(note for c in measured for note in c.notes), *getattr(data, "notes", ())),
+        notes=(*prepared.notes, *notes, *(note for c in measured for note in c.notes), *data.notes),
         warnings=tuple(_warnings(ranked, len(drawn), baseline)),
         seconds=clock.perf_counter() - wall,
         cpu_seconds=clock.process_time() - cpu,

@@ -6,13 +6,18 @@ import time as clock
 from copy import deepcopy
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from priorscope.contracts import is_network_family, kernel_matrix
+from priorscope.profiles._candidates import CandidateModel, KernelFamily
+
 if TYPE_CHECKING:
+    from priorscope.data import Dataset
     from priorscope.probes import Regime as PhaseRegime
 
 __all__ = ["Distance", "Regime", "kernel_regime", "place_of", "short_run"]
@@ -65,26 +70,33 @@ class Regime:
         return Distance.SOME_WAY if far < 0.5 else Distance.FAR
 
 
-def _ntk(network: nn.Module, x: Tensor) -> np.ndarray[Any, Any]:
+def _ntk(network: nn.Module, x: Tensor) -> NDArray[np.float64]:
     from priorscope.probes import empirical_ntk
 
     return empirical_ntk(network, x).detach().double().numpy()
 
 
 def kernel_regime(
-    model: Any, inputs: Tensor, targets: Tensor, *, width: int = 64, steps: int = 20, seeds: int = 2, n: int = 16
+    model: KernelFamily,
+    inputs: Tensor,
+    targets: Tensor,
+    *,
+    width: int = 64,
+    steps: int = 20,
+    seeds: int = 2,
+    n: int = 16,
 ) -> Regime:
     """Spread of the kernel of networks of this width about its limit on ``n`` samples, and its change in training."""
     x, y = inputs[: 2 * n].float(), targets[: 2 * n, :1].float()
     probe = x[:n]
     networks = [model.network(tuple(x.shape[1:]), width=width, outputs=1, seed=seed) for seed in range(seeds)]
-    limit = model.kernel(probe, kinds=("ntk",)).ntk.double().numpy()
+    limit = kernel_matrix(model, probe).double().numpy()
     kernels = [_ntk(network, probe) for network in networks]
     spread = float(np.mean([np.linalg.norm(k - limit) for k in kernels]) / np.linalg.norm(limit))
     return short_run(networks[0], x, y, n=n, spread=spread, width=width, steps=steps)
 
 
-def place_of(model: Any, data: Any, *, width: int = 64) -> PhaseRegime | None:
+def place_of(model: CandidateModel, data: Dataset, *, width: int = 64) -> PhaseRegime | None:
     """Lazy or feature learning at unit output scale, by seconds of gradient flow; None if that would take longer.
 
     Only fully connected networks are quick enough; :func:`priorscope.probes.regime` takes any architecture.
@@ -94,7 +106,7 @@ def place_of(model: Any, data: Any, *, width: int = 64) -> PhaseRegime | None:
     from priorscope.probes import regime
     from priorscope.system import System
 
-    if not hasattr(model, "ensemble") or data.inputs[0].numel() > 4096:
+    if not is_network_family(model) or data.inputs[0].numel() > 4096:
         return None
     if dense_form(model.network(tuple(data.input_shape), width=2, outputs=1, seed=0)) is None:
         return None

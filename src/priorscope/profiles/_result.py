@@ -6,7 +6,7 @@ import json
 import math
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -19,6 +19,9 @@ from priorscope.profiles._standing import Standing
 from priorscope.profiles._symmetry import DataSymmetry
 from priorscope.profiles._trial import Trial
 from priorscope.statistics import Interval
+
+if TYPE_CHECKING:
+    import altair as alt
 
 __all__ = ["CandidateProfile", "Profile"]
 
@@ -61,7 +64,7 @@ class CandidateProfile:
         return self.verdict.learns
 
 
-def _finite(value: Any) -> Any:
+def _finite(value: object) -> object:
     if isinstance(value, dict):
         return {str(k): _finite(v) for k, v in value.items()}
     if isinstance(value, list | tuple | np.ndarray):
@@ -116,7 +119,7 @@ class Profile:
         rows = []
         for place, c in enumerate(self.candidates, 1):
             ahead = c.forecast.at(self.horizon)
-            row: dict[str, Any] = {
+            row: dict[str, float | str | None] = {
                 "rank": place,
                 "model": c.name,
                 f"error at {int(c.forecast.curve.sizes[-1])}": float(c.forecast.curve.error[-1]),
@@ -161,7 +164,7 @@ class Profile:
             file.write_text(text, encoding="utf-8")
         return text
 
-    def charts(self) -> dict[str, Any]:
+    def charts(self) -> dict[str, alt.TopLevelMixin]:
         """The charts of the page by name, each an Altair chart."""
         from priorscope.profiles._charts import all_charts
 

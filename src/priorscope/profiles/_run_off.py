@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from torch import Tensor
 
+from priorscope.profiles._candidates import is_kernel_family
 from priorscope.profiles._trial import Recipe, cost, trial
 from priorscope.profiles._user_network import UserNetwork
 
@@ -33,7 +34,7 @@ def _trainable(c: CandidateProfile, pilot: int, outputs: int) -> bool:
         return False
     if isinstance(model, UserNetwork):
         return model.given >= outputs
-    return hasattr(model, "network")
+    return is_kernel_family(model)
 
 
 def rivals(measured: list[CandidateProfile], horizon: int, baseline: Baseline, outputs: int) -> list[CandidateProfile]:

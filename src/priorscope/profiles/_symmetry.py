@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 __all__ = ["DataSymmetry", "data_symmetries", "model_symmetries", "moves_of"]
 
 Move = Callable[[Tensor], Tensor]
+Labels: TypeAlias = NDArray[np.int64] | None  # None in regression
 
 
 @dataclass(frozen=True)
@@ -65,28 +67,28 @@ def moves_of(input_shape: tuple[int, ...]) -> dict[str, Move]:
     return moves
 
 
-def _neighbour(x: Tensor, z: Tensor) -> np.ndarray[Any, Any]:
+def _neighbour(x: Tensor, z: Tensor) -> NDArray[np.int64]:
     """Index of the nearest row of x to each row of z, never the row itself."""
     distance = torch.cdist(z.flatten(1).double(), x.flatten(1).double())
     distance.fill_diagonal_(float("inf"))
     return distance.argmin(1).numpy()
 
 
-def _agreement(targets: np.ndarray[Any, Any], labels: Any, other: np.ndarray[Any, Any]) -> float:
+def _agreement(targets: NDArray[np.float64], labels: Labels, other: NDArray[np.int64]) -> float:
     if labels is not None:
         return float((labels == labels[other]).mean())
     a, b = targets.ravel(), targets[other].ravel()
     return float(np.corrcoef(a, b)[0, 1]) if a.std() > 0 and b.std() > 0 else 0.0
 
 
-def _alignment(gram: np.ndarray[Any, Any], targets: np.ndarray[Any, Any]) -> float:
+def _alignment(gram: NDArray[np.float64], targets: NDArray[np.float64]) -> float:
     n = len(gram)
     centre = np.eye(n) - 1 / n
     K, Y = centre @ gram @ centre, centre @ targets
     return float(((Y.T @ K) * Y.T).sum() / (np.linalg.norm(K) * np.linalg.norm(Y.T @ Y) + 1e-300))
 
 
-def data_symmetries(inputs: Tensor, targets: np.ndarray[Any, Any], labels: Any) -> list[DataSymmetry]:
+def data_symmetries(inputs: Tensor, targets: NDArray[np.float64], labels: Labels) -> list[DataSymmetry]:
     """Try every move on the pilot: labels of transformed neighbours, and alignment gain of the averaged kernel."""
     flat = inputs.flatten(1).double()
     scale = float(torch.cdist(flat, flat).median())
@@ -108,7 +110,7 @@ def data_symmetries(inputs: Tensor, targets: np.ndarray[Any, Any], labels: Any) 
     return found
 
 
-def model_symmetries(kernel: Callable[[Tensor, Tensor], Any], inputs: Tensor) -> dict[str, str]:
+def model_symmetries(kernel: Callable[[Tensor, Tensor], NDArray[np.float64]], inputs: Tensor) -> dict[str, str]:
     """For each move g: "invariant" when K(gx, x') = K(x, x'), "equivariant" when K(gx, gx') = K(x, x'), else "no"."""
     x = inputs[:6].double()
     plain = np.asarray(kernel(x, x), dtype=float)

@@ -7,7 +7,7 @@ import math
 import time as clock
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -15,8 +15,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
+from priorscope.contracts import require
 from priorscope.data import Split
-from priorscope.inference import GradientDescent
+from priorscope.inference import FittedNetworks, GradientDescent
+from priorscope.models import Activation, Architecture
+from priorscope.profiles._candidates import KernelFamily
 from priorscope.profiles._user_network import UserNetwork
 from priorscope.statistics import log_interpolate
 
@@ -79,11 +82,16 @@ class Trial:
         return float(self.losses.mean())
 
 
+def _family(candidate: Candidate) -> KernelFamily:
+    """The candidate's model as what networks of any width are drawn from."""
+    return require(candidate.model, KernelFamily, "a model with a kernel and networks", "Use an Architecture.")
+
+
 def width_of(candidate: Candidate, shape: tuple[int, ...], recipe: Recipe) -> int | None:
     """Channels of a network with filters, neurons of one without; None for a network of the user, which has its own."""
     if isinstance(candidate.model, UserNetwork):
         return None
-    narrow = candidate.model.network(shape, width=1, outputs=1, seed=0)
+    narrow = _family(candidate).network(shape, width=1, outputs=1, seed=0)
     return recipe.channels if any(p.ndim > 2 for p in narrow.parameters()) else recipe.neurons
 
 
@@ -91,8 +99,8 @@ def _network(candidate: Candidate, shape: tuple[int, ...], outputs: int, width: 
     """A network of the candidate with fresh weights, or with those it came with where they cannot be drawn again."""
     model = candidate.model
     if not isinstance(model, UserNetwork):
-        network: nn.Module = model.network(shape, width=width, outputs=outputs, seed=seed)
-        return network
+        assert width is not None  # None is the width of a user's network alone
+        return _family(candidate).network(shape, width=width, outputs=outputs, seed=seed)
     try:
         return model.redraw(seed)
     except ValueError:
@@ -108,7 +116,7 @@ def cost(candidate: Candidate, inputs: Tensor, outputs: int, recipe: Recipe) -> 
     return 3.0 * recipe.samples * counter.get_total_flops()
 
 
-def _train(network: nn.Module, x: Tensor, y: Tensor, rate: float, steps: int, ours: bool, seed: int) -> Any:
+def _train(network: nn.Module, x: Tensor, y: Tensor, rate: float, steps: int, ours: bool, seed: int) -> FittedNetworks:
     batch = _BATCH + (len(x) % _BATCH == 1)  # batch normalisation cannot take a batch of one
     descent = GradientDescent(
         learning_rate=rate,
@@ -165,7 +173,8 @@ def trial(
     ours = not isinstance(candidate.model, UserNetwork)
     shape, outputs = tuple(x.shape[1:]), y.shape[1]
     width = width_of(candidate, shape, recipe)
-    depth = sum(type(layer).__name__ == "Activation" for layer in getattr(candidate.model, "layers", ()))
+    layers = candidate.model.layers if isinstance(candidate.model, Architecture) else ()
+    depth = sum(isinstance(layer, Activation) for layer in layers)
     rates = [rate / max(depth, 1) for rate in _OURS] if ours else list(_THEIRS)
     parts = _parts(len(x), recipe.folds, seed)
 

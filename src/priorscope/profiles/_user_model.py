@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import Protocol, TypeGuard
 
 import torch
 from torch import Tensor, nn
 
+from priorscope.contracts import Member, Shape, is_kernel_model, missing, name_of
 from priorscope.models import from_factory, load
 from priorscope.profiles._candidates import Candidate
 from priorscope.profiles._user_network import UserNetwork
 
 __all__ = ["load_model", "user_candidate"]
 
-Build = Callable[[int], Any]
+
+class _Finite(Protocol):
+    """A model that becomes networks."""
+
+    def network(self, input_shape: Shape, *, outputs: int = ..., seed: int = ...) -> nn.Module: ...
+
+
+def _draws(model: object) -> TypeGuard[_Finite]:
+    return not missing(model, _Finite)
 
 
 def load_model(text: str, input_shape: tuple[int, ...], outputs: int, inputs: Tensor | None = None) -> Candidate:
@@ -28,34 +36,43 @@ def load_model(text: str, input_shape: tuple[int, ...], outputs: int, inputs: Te
 
 
 def user_candidate(
-    model: Any, name: str | None, input_shape: tuple[int, ...], outputs: int, inputs: Tensor | None = None
+    model: object, name: str | None, input_shape: Shape, outputs: int, inputs: Tensor | None = None
 ) -> Candidate:
     """A candidate from an Architecture, an ``nn.Module``, a class or a factory of either; ``inputs`` are a few samples."""
-    if isinstance(model, nn.Module) or hasattr(model, "kernel") or hasattr(model, "network"):
-        return _candidate(model, name, input_shape, outputs, inputs)
+    if isinstance(model, nn.Module) or is_kernel_model(model) or _draws(model):
+        return _candidate(model, None, name, input_shape, outputs, inputs)
     if not callable(model):
         raise TypeError(f"a model must be an Architecture, an nn.Module or a factory; got {type(model).__name__}.")
-    if name is None and getattr(model, "__name__", "<lambda>") != "<lambda>":
-        name = model.__name__
-    return _candidate(lambda seed: from_factory(model, input_shape, outputs, seed), name, input_shape, outputs, inputs)
+    own = getattr(model, "__name__", "<lambda>")  # of a class or a function
+    if name is None and own != "<lambda>":
+        name = own
+
+    def build(seed: int) -> nn.Module:
+        return from_factory(model, input_shape, outputs, seed)
+
+    return _candidate(build(0), build, name, input_shape, outputs, inputs)
 
 
 def _candidate(
-    model: Any, name: str | None, input_shape: tuple[int, ...], outputs: int, inputs: Tensor | None
+    model: object,
+    build: Member | None,
+    name: str | None,
+    input_shape: Shape,
+    outputs: int,
+    inputs: Tensor | None,
 ) -> Candidate:
-    build: Build | None = None
-    if not isinstance(model, nn.Module) and not hasattr(model, "kernel") and not hasattr(model, "network"):
-        build, model = model, model(0)
-    if hasattr(model, "kernel"):
-        label = name or getattr(model, "name", None) or type(model).__name__
-        return Candidate(str(label), model, "user", "your model, by its closed-form kernel")
-    label = name or getattr(model, "name", None) or type(model).__name__
-    if hasattr(model, "network") and not isinstance(model, nn.Module):  # finite architectures of this library
+    label = name or name_of(model)
+    if is_kernel_model(model):
+        return Candidate(label, model, "user", "your model, by its closed-form kernel")
+    if not isinstance(model, nn.Module) and _draws(model):  # finite architectures of this library
         family = model
-        build = lambda seed: family.network(input_shape=input_shape, outputs=outputs, seed=seed)  # noqa: E731
+
+        def build(seed: int) -> nn.Module:
+            return family.network(input_shape=input_shape, outputs=outputs, seed=seed)
+
         model = build(0)
     if not isinstance(model, nn.Module):
         raise TypeError(f"the factory gave {type(model).__name__}; wanted an nn.Module or an Architecture.")
     sample = torch.zeros(2, *input_shape) if inputs is None else inputs
-    network = UserNetwork.fit(model, sample, outputs, build=build, name=str(label))
-    return Candidate(str(label), network, "user", "your network, by its tangent kernel at the start")
+    network = UserNetwork.fit(model, sample, outputs, build=build, name=label)
+    return Candidate(label, network, "user", "your network, by its tangent kernel at the start")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any
+from typing import TypedDict
 
 import torch
 from torch import Tensor, nn
@@ -124,7 +124,7 @@ class UserNetwork(nn.Module):
             notes.append(_redrawn(self.module))
         return notes
 
-    def _norms(self) -> list[Any]:
+    def _norms(self) -> list[nn.modules.batchnorm._BatchNorm]:
         kinds = nn.modules.batchnorm._BatchNorm
         return [m for m in self.modules() if isinstance(m, kinds) and m.track_running_stats]
 
@@ -143,8 +143,9 @@ class UserNetwork(nn.Module):
             self(self.sample)
         for norm, momentum in zip(norms, old, strict=True):
             norm.momentum = momentum
-            if not bool((norm.running_var > 0).all()):
-                norm.running_var.clamp_(min=1e-5)
+            variance = norm.running_var
+            if variance is not None and not bool((variance > 0).all()):
+                variance.clamp_(min=1e-5)
         self.eval()
 
     def redraw(self, seed: int) -> UserNetwork:
@@ -173,14 +174,22 @@ def _redrawn(module: nn.Module) -> str:
         return f"trials start from the weights it came with, and its spread is not known: {error}"
 
 
-def _ways(shape: tuple[int, ...]) -> list[dict[str, Any]]:
+class Way(TypedDict, total=False):
+    """How samples are handed over: flattened, enlarged to a side, grey in three colours."""
+
+    flat: bool
+    side: int
+    colour: bool
+
+
+def _ways(shape: tuple[int, ...]) -> list[Way]:
     """As they are; colour; flat; enlarged; enlarged in colour."""
-    ways: list[dict[str, Any]] = [{}]
+    ways: list[Way] = [{}]
     if len(shape) == 1:
         return ways
     grey = shape[0] == 1
-    ways += [{"colour": True}] * grey + [{"flat": True}]
+    ways += [Way(colour=True)] * grey + [Way(flat=True)]
     for side in _SIDES:
         if side > max(shape[1:]):
-            ways += [{"side": side}] + [{"side": side, "colour": True}] * grey
+            ways += [Way(side=side)] + [Way(side=side, colour=True)] * grey
     return ways

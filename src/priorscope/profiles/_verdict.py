@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from priorscope.profiles._compare import merit, over
 from priorscope.profiles._phrases import ratio, samples, share, span, value
 from priorscope.profiles._standing import Standing
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from priorscope.profiles._baseline import Baseline
     from priorscope.profiles._result import CandidateProfile, Profile
     from priorscope.profiles._symmetry import DataSymmetry
@@ -30,7 +32,7 @@ def _standing(c: CandidateProfile, times: Interval, horizon: int, baseline: Base
     return Standing.LITTLE_WORSE if times.value <= _NEAR else Standing.WORSE
 
 
-def _reasons(c: CandidateProfile, horizon: int, found: Any) -> list[str]:
+def _reasons(c: CandidateProfile, horizon: int, found: Sequence[DataSymmetry]) -> list[str]:
     reasons = [c.candidate.words]
     if c.ratio is not None:
         reasons.append(f"{ratio(c.ratio)} times the pick's error at n = {horizon}")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -164,7 +165,7 @@ def _long(table: pd.DataFrame, kind: str | None = None) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def _accuracy(kind: str) -> Any:
+def _accuracy(kind: str) -> Callable[[pd.DataFrame], Measured]:
     """The median over tasks of each task's median error: its forecasts share their data, so tasks are what is sampled."""
 
     def measure(table: pd.DataFrame) -> Measured:
@@ -181,7 +182,7 @@ def _accuracy(kind: str) -> Any:
     return measure
 
 
-def _errors(row: pd.Series[Any]) -> float:
+def _errors(row: pd.Series) -> float:
     return float(np.median([row[f"relative_{m}_{k}"] for m in MULTIPLES for k in range(N_PILOTS)]))
 
 

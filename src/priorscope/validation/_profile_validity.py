@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import time as clock
+from collections.abc import Callable
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 import torch
 
+from priorscope.contracts import kernel_matrix
 from priorscope.data import Dataset
 from priorscope.inference import GradientDescent
 from priorscope.lab import Claim, Measured, Metrics, NotMeasured, Paper, Point, at_least
-from priorscope.models import Activation
+from priorscope.models import Activation, Architecture
 from priorscope.probes import leave_one_out, ridge_grid
-from priorscope.profiles import profile
+from priorscope.profiles import Candidate, profile
 from priorscope.statistics import Interval, seed_interval, share_interval
-from priorscope.system import System
+from priorscope.system import Outcome, System
 from priorscope.validation._problems import DEVELOPMENT, HELD_OUT, draw
 
 if TYPE_CHECKING:
     import altair as alt
+
 
 __all__ = ["PAPER"]
 
@@ -67,8 +70,17 @@ def grid(scale: str) -> list[Point]:
     return [{"problem": name, "seed": 0, **SIZES[scale]} for name in names]
 
 
-def _fit(candidate: Any, data: Any, point: Point, rate: float, steps: int, members: int, seed: int) -> Any:
-    depth = sum(isinstance(layer, Activation) for layer in candidate.model.layers)
+def _architecture(candidate: Candidate) -> Architecture:
+    """The candidate's model; problems of the validation are profiled with the default candidates alone."""
+    assert isinstance(candidate.model, Architecture)
+    return candidate.model
+
+
+def _fit(
+    candidate: Candidate, data: Dataset, point: Point, rate: float, steps: int, members: int, seed: int
+) -> Outcome:
+    model = _architecture(candidate)
+    depth = sum(isinstance(layer, Activation) for layer in model.layers)
     width = point["width"] if candidate.family == "fcn" else point["channels"]
     descent = GradientDescent(
         learning_rate=rate / depth,
@@ -79,10 +91,10 @@ def _fit(candidate: Any, data: Any, point: Point, rate: float, steps: int, membe
         centre=True,
         record=2,
     )
-    return System(data, candidate.model, descent, width=width, members=members).run(seed)
+    return System(data, model, descent, width=width, members=members).run(seed)
 
 
-def train(candidate: Any, data: Any, point: Point, seed: int) -> tuple[list[float], list[float]]:
+def train(candidate: Candidate, data: Dataset, point: Point, seed: int) -> tuple[list[float], list[float]]:
     """Mean squared errors on the test split of networks trained from several seeds, and their misclassification rates.
 
     Adam on the squared loss of f - f_0 (networks start at zero), batches of 32, learning rate falling to zero as a half cosine; a
@@ -130,7 +142,7 @@ def run(point: Point) -> Metrics:
         errors = np.array([e for r in results for e in r[0]])
         between = seed_interval(errors)
         wrong += [float(np.mean([w for r in results for w in r[1]]))] if results[0][1] else []
-        gram = found.candidate.model.kernel(data[0].inputs, kinds=("ntk",)).ntk.double().numpy()
+        gram = kernel_matrix(_architecture(found.candidate), data[0].inputs).double().numpy()
         kernel = kernel_error(gram, data[0].targets.double().numpy())
         over = found.ratio or Interval(1.0, 1.0, 1.0)
         intervals = ((i.value, i.low, i.high) for i in (ahead, over))
@@ -152,7 +164,7 @@ def run(point: Point) -> Metrics:
     return out | {"profile_seconds": seconds, "training_seconds": clock.process_time() - began}
 
 
-def _right(which: str, picked: str) -> Any:
+def _right(which: str, picked: str) -> Callable[[pd.DataFrame], Measured]:
     def measure(table: pd.DataFrame) -> Measured:
         ratio = table[f"ratio_{which}"].to_numpy(dtype=float)
         right = ratio <= TOLERANCE
