@@ -23,7 +23,7 @@ def has_names(rows: Sequence[Sequence[str]], file: str) -> tuple[bool, str]:
     first, body = [c.strip() for c in rows[0]], rows[1:]
     if not body:
         return not any(is_numeral(c) for c in first), ""
-    numeric = [i for i in range(len(first)) if mostly_numbers([r[i] for r in body])]
+    numeric = [i for i in range(len(first)) if mostly_numbers([r[i] for r in body[:_SAMPLE]])]
     if not numeric:
         seen = all(any(r[i].strip() == c for r in body) for i, c in enumerate(first))
         return (

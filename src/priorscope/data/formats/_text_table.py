@@ -63,12 +63,11 @@ def read_text_table(text: str, file: str, header: bool | None, decimal: Decimal 
     text, notes, told = _without_preamble(text)
     if not text.strip():
         raise ValueError(f"{file} is empty; a table needs a row of names and at least 2 rows of data.")
-    separator = told or _find_separator(text, file)
+    separator = told or find_separator(text, file)
     rows = [row for row in _rows(text, separator, file) if any(cell.strip() for cell in row)]
     rows, index, more = _even(rows, separator, file)
     notes += more
-    if separator != ",":
-        notes += (f"columns are separated by {_NAMES[separator]}",)
+    notes += separator_note(separator)
     named, why = has_names(rows, file) if header is None else (header, "")
     if index is not None and not named:
         raise ValueError(f"the first row of {file} has one field less than the others, and they have no names. Add it.")
@@ -112,7 +111,12 @@ def _rows(text: str, separator: str, file: str) -> Iterator[list[str]]:
         raise ValueError(f"{file} cannot be read as a table ({error}): check the quotation marks.") from error
 
 
-def _find_separator(text: str, file: str) -> str:
+def separator_note(separator: str) -> tuple[str, ...]:
+    """What to tell of a separator that is not the comma."""
+    return () if separator == "," else (f"columns are separated by {_NAMES[separator]}",)
+
+
+def find_separator(text: str, file: str) -> str:
     """The separator that splits every row into as many fields, most of them numbers; blanks if no other does."""
     best: tuple[float, int, str] | None = None
     loose: tuple[float, str] | None = None

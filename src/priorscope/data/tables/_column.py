@@ -35,20 +35,26 @@ _UNIT = re.compile(r"[+-]?[0-9]+(?:[.,][0-9]+)?\s*([^\W\d_]+[²³]?|°[CF]?)")
 class Column:
     """A column as read: ``numbers`` (NaN for a gap; truth values are 0 and 1) or ``words`` (empty for a gap).
 
-    ``labels`` are its cells as words, for use as classes; ``whole`` says that all numbers are written as integers.
+    ``labels`` are its cells as words, for use as classes (None where the numbers say it all); ``whole`` says that all
+    numbers are written as integers.
     """
 
     name: str
     kind: Literal["numbers", "truth", "words"]
     numbers: NDArray[np.float64]
-    labels: NDArray[np.str_]
+    labels: NDArray[np.str_] | None = None
     whole: bool = False
     notes: tuple[str, ...] = ()
 
     @property
     def gaps(self) -> NDArray[np.bool_]:
         """Which rows hold nothing."""
-        return self.labels == ""
+        return np.isnan(self.numbers) if self.labels is None else self.labels == ""
+
+    @property
+    def words(self) -> list[str]:
+        """The cells as words."""
+        return [""] * len(self.numbers) if self.labels is None else self.labels.tolist()
 
 
 def read_column(name: str, cells: Sequence[str], decimal: Decimal, file: str) -> Column:

@@ -80,8 +80,10 @@ def _column(values: pd.Series, name: str, what: str) -> Column:
         return Column(name, "truth", numbers, labels)
     if pd.api.types.is_numeric_dtype(kind):
         numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
-        labels = np.where(gone, "", values.astype(str).to_numpy(dtype=str))
-        return Column(name, "numbers", numbers, labels, whole=pd.api.types.is_integer_dtype(kind))
+        whole = pd.api.types.is_integer_dtype(kind)
+        long = whole and bool((np.abs(numbers) >= 2**53).any())  # more digits than a float has
+        words = np.where(gone, "", values.astype(str).to_numpy(dtype=str)) if long else None
+        return Column(name, "numbers", numbers, words, whole)
     return _objects(values, gone.tolist(), name, what)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -150,13 +149,14 @@ def _encoded(column: Column, file: str, notes: list[str]) -> tuple[list[NDArray[
     """The numbers of a column, or one column of 0 and 1 per word."""
     if column.kind != "words":
         return [column.numbers], [column.name]
-    words = sorted(set(column.labels.tolist()) - {""})
+    words = sorted(set(column.words) - {""})
     if len(words) > MAX_CATEGORIES:
         raise ValueError(
             f"column {column.name!r} of {file} has {len(words)} different words, too many for one-hot columns "
             f"(at most {MAX_CATEGORIES}). Drop it if it is a name or an identifier, or encode it yourself."
         )
-    arrays = [(column.labels == word).astype(np.float64) for word in words]
+    cells = np.array(column.words, dtype=str)
+    arrays = [np.equal(cells, word).astype(np.float64) for word in words]
     names = [f"{column.name}={word}" for word in words]
     if column.gaps.any():
         notes.append(f"column {column.name!r}: {int(column.gaps.sum())} missing words are a category of their own")
@@ -166,20 +166,25 @@ def _encoded(column: Column, file: str, notes: list[str]) -> tuple[list[NDArray[
 
 
 def _repeated(columns: Sequence[Column]) -> int:
-    rows = Counter(zip(*(c.labels.tolist() for c in columns)))
-    return sum(rows.values()) - len(rows)
+    """How many rows are equal to an earlier one, by a hash of 64 bits per row."""
+    import pandas as pd
+
+    total = np.zeros(len(columns[0].numbers), dtype=np.uint64)
+    for column in columns:
+        cells = column.numbers if column.labels is None else column.labels.astype(object)
+        total = total * np.uint64(0x9E3779B97F4A7C15) + pd.util.hash_array(cells, categorize=False)
+    return len(total) - len(np.unique(total))
 
 
 def _targets(column: Column) -> NDArray:
     """Words and truth values as words; few integers as integers, other numbers as floats."""
     if column.kind != "numbers":
-        return column.labels
+        return np.array(column.words, dtype=str)
     if not column.whole:
         return column.numbers
     if np.abs(column.numbers).max() < 2**53:
         few = len(np.unique(column.numbers)) <= FEW
         return column.numbers.astype(np.int64) if few else column.numbers
-    plain = all(
-        whole_number(c) for c in column.labels.tolist()
-    )  # digits beyond those of a float: classes by their words
-    return column.labels if plain and len(set(column.labels.tolist())) <= FEW else column.numbers
+    words = column.words  # digits beyond those of a float: classes by their words
+    plain = all(whole_number(c) for c in words) and len(set(words)) <= FEW
+    return np.array(words, dtype=str) if plain else column.numbers
