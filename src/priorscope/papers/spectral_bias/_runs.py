@@ -12,6 +12,7 @@ from torch import Tensor
 import priorscope.data as data
 import priorscope.inference as inference
 import priorscope.models as m
+from priorscope.contracts import KernelModel, require
 from priorscope.lab import Metrics, Point
 from priorscope.probes import circle_modes, empirical_ntk, spectral_bias
 from priorscope.probes.spectra.bias import Flow, identity_error
@@ -100,7 +101,8 @@ def circle_system(width: int, n: int, seed: int, points: int = 360) -> System:
 def run_dynamics(point: Point) -> Metrics:
     """Gradient flow on the circle, in Fourier modes, up to a time in units of the fourth eigenvalue's."""
     system = circle_system(point["width"], point["n"], point["seed"])
-    modes = circle_modes(system.model, degree_max=8)
+    kernel = require(system.model, KernelModel, "a model with a kernel", "Use an Architecture.")
+    modes = circle_modes(kernel, degree_max=8)
     end = point["units"] / float(modes.eigenvalues[3])
     found = spectral_bias(system, MODES, modes=modes, time=end, n_times=10, step=0.5, seed=point["seed"])
     later = found.times > 0

@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from priorscope.contracts import LabelledData
 from priorscope.probes.curves.pilot import (
     Nested,
     Pilot,
@@ -172,8 +173,8 @@ def measure(
 
 
 def learning_curve(
-    data: Any,
-    model: Any,
+    data: LabelledData,
+    model: object,
     *,
     pilot: int | None = 400,
     kind: str = "ntk",

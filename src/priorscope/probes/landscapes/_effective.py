@@ -6,6 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from priorscope.inference import Members
+from priorscope.models import ReLU
+from priorscope.models.layers._activation import ActivationModule
 
 __all__ = ["count_cusps", "effective_parameters"]
 
@@ -56,7 +58,9 @@ def count_cusps(network: nn.Module, inputs: Tensor, *, tolerance: float = 1e-6) 
         counts.append(int((args[0].abs() < tolerance).sum()))
 
     kinked = [
-        m for m in network.modules() if isinstance(m, nn.ReLU) or type(getattr(m, "phi", None)).__name__ == "ReLU"
+        m
+        for m in network.modules()
+        if isinstance(m, nn.ReLU) or (isinstance(m, ActivationModule) and isinstance(m.phi, ReLU))
     ]
     handles = [m.register_forward_hook(hook) for m in kinked]
     try:

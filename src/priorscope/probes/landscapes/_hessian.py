@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -127,7 +127,7 @@ class HessianOperators:
     second: LinearOperator
 
     @property
-    def total(self) -> Any:
+    def total(self) -> LinearOperator:
         """The Hessian of the loss."""
         return self.first + self.second
 
@@ -152,7 +152,7 @@ def hessian_operators(network: nn.Module, inputs: Tensor, targets: Tensor, loss:
         tangent = torch.from_numpy(np.ravel(v)).double()
         return torch.func.jvp(torch.func.grad(problem.weighted), (problem.w,), (tangent,))[1].detach().numpy()
 
-    def operator(product: Any) -> LinearOperator:
+    def operator(product: Callable[[np.ndarray], np.ndarray]) -> LinearOperator:
         return LinearOperator((N, N), matvec=product, rmatvec=product, dtype=np.float64)
 
     return HessianOperators(operator(first), operator(second))

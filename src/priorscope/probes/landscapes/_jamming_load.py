@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from priorscope.contracts import Inference, Samples
 from priorscope.models import count_weights
-from priorscope.probes.landscapes._jamming_point import parts_of
+from priorscope.probes.landscapes._jamming_point import Trained, finished, parts_of
 
 if TYPE_CHECKING:
     import altair as alt
@@ -85,12 +86,12 @@ class JammingLoad:
 
 
 def jamming_load(
-    model: Any,
-    data: Any = None,
+    model: Trained,
+    data: Samples | None = None,
     sizes: Sequence[int] = (),
     *,
     seeds: int = 3,
-    inference: Any = None,
+    inference: Inference | None = None,
 ) -> JammingLoad:
     r"""Find :math:`P^*(N)`, the number of patterns at which half of the seeds still reach zero loss, for one network.
 
@@ -111,8 +112,8 @@ def jamming_load(
         (1.0, 0.0)
     """
     ladder = sorted(set(sizes))
-    build, data, method = parts_of(model, data, inference, "jamming_load")
-    x, y = data.inputs, data.targets
+    build, samples, method = parts_of(model, data, inference, "jamming_load")
+    x, y = samples.inputs, samples.targets
     if len(ladder) < 2 or ladder[0] < 2 or ladder[-1] > len(x) or seeds < 1:
         raise ValueError(
             f"jamming_load needs two or more sizes from 2 to the {len(x)} patterns there are and one seed; got sizes "
@@ -127,7 +128,7 @@ def jamming_load(
         n = ladder[index]
         if n not in done:
             parts = [SimpleNamespace(inputs=x[order[:n]], targets=y[order[:n]]) for order in orders]
-            fitted = [bool(method.fit(build(None, s), part, seed=s).finished.all()) for s, part in enumerate(parts)]
+            fitted = [bool(finished(method.fit(build(None, s), part, seed=s)).all()) for s, part in enumerate(parts)]
             done[n] = sum(fitted) / seeds
         return done[n]
 

@@ -5,14 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from priorscope.contracts import (
+    Fitted,
+    Inference,
+    LabelledData,
+    NetworkFamily,
+    Samples,
+    is_network_family,
+    needs_of,
+    require,
+)
 from priorscope.inference import AllFitted, GradientDescent, GradientFlow, check_data
 from priorscope.models import Ensemble, count_weights
+from priorscope.system import System
 
 if TYPE_CHECKING:
     import altair as alt
@@ -92,35 +103,52 @@ def default_training() -> GradientDescent:
     return GradientDescent(optimiser="adam", learning_rate=0.01, steps=4000, loss="quadratic-hinge", stop=AllFitted())
 
 
+Trained: TypeAlias = "System | NetworkFamily | Callable[..., nn.Module]"
+
+
+class Stopped(Protocol):
+    """A fit that says which of its networks met their end."""
+
+    @property
+    def finished(self) -> Tensor:
+        """Whether each network did, (K,)."""
+        ...
+
+
+def finished(fitted: Fitted) -> Tensor:
+    """Whether each network of the fit met its end."""
+    return require(fitted, Stopped, "a fit that says which networks finished", "Use GradientDescent(...).").finished
+
+
 def parts_of(
-    model: Any, data: Any, inference: Any, probe: str
-) -> tuple[Callable[[int | None, int], nn.Module], Any, Any]:
+    model: Trained, data: Samples | None, inference: Inference | None, probe: str
+) -> tuple[Callable[[int | None, int], nn.Module], Samples, Inference]:
     """How networks of a width are made, data and training, of a system, an architecture, or a function (width, seed)."""
-    is_system = all(hasattr(model, name) for name in ("data", "model", "inference"))
-    data = model.data if data is None and is_system else data
-    if data is None:
+    samples = model.data if data is None and isinstance(model, System) else data
+    if samples is None:
         raise ValueError(f"{probe} needs data unless it is given a System; pass something with inputs and targets.")
-    shape = tuple(data.inputs.shape[1:])
+    shape, outputs = tuple(samples.inputs.shape[1:]), samples.targets.shape[1]
 
     def build(width: int | None, seed: int) -> nn.Module:
-        if is_system:
-            one = (
-                replace(model, data=data, members=1)
-                if width is None
-                else replace(model, data=data, members=1, width=width)
-            )
-            network: nn.Module = one.network(seed)
-        elif hasattr(model, "network"):
-            options = {} if width is None else {"width": width}
-            network = model.network(shape, outputs=data.targets.shape[1], seed=seed, **options)
-        else:
-            network = model(seed) if width is None else model(width, seed)
-        return network
+        if isinstance(model, System):
+            whole = require(samples, LabelledData, "the data of a system", "Use priorscope.data.from_arrays(x, y).")
+            one = replace(model, data=whole, members=1, width=model.width if width is None else width)
+            network = one.network(seed)
+            if not isinstance(network, nn.Module):
+                raise TypeError(f"{probe} needs a system of one network; got {type(network).__name__}.")
+            return network
+        if is_network_family(model):
+            if width is None:
+                return model.network(shape, outputs=outputs, seed=seed)
+            return model.network(shape, width=width, outputs=outputs, seed=seed)
+        if not callable(model):
+            raise TypeError(f"{probe} needs a System, an architecture or a function; got {type(model).__name__}.")
+        return model(seed) if width is None else model(width, seed)
 
-    method = inference or (model.inference if is_system else default_training())
-    if getattr(method, "needs", "network") != "network":
+    method = inference or (model.inference if isinstance(model, System) else default_training())
+    if needs_of(method) != "network":
         raise ValueError(f"{probe} trains networks; got {type(method).__name__}. Pass inference=GradientDescent(...).")
-    return build, data, method
+    return build, samples, method
 
 
 def _stacked(networks: list[nn.Module], inputs: Tensor) -> Ensemble | None:
@@ -140,27 +168,27 @@ def _stacked(networks: list[nn.Module], inputs: Tensor) -> Ensemble | None:
     return ensemble
 
 
-def which_fit(method: Any, networks: list[nn.Module], data: Any) -> list[bool]:
+def which_fit(method: Inference, networks: list[nn.Module], data: Samples) -> list[bool]:
     """Whether each network met its stop rule; all are trained in one vectorised run where nothing in it is random.
 
     Batches, dropout and batch statistics differ by seed: such networks are trained one by one, as are those with frozen
     parameters, those that ``vmap`` cannot trace, and all under an inference that is not ours.
     """
     ours = isinstance(method, GradientDescent | GradientFlow)
-    drawn = getattr(method, "batch_size", None) is not None or getattr(method, "mixup", 0) > 0
+    drawn = isinstance(method, GradientDescent) and (method.batch_size is not None or method.mixup > 0)
     ensemble = _stacked(networks, data.inputs) if len(networks) > 1 and ours and not drawn else None
     if ensemble is not None:
-        return [bool(done) for done in method.fit(ensemble, data).finished]
-    return [bool(method.fit(net, data, seed=seed).finished.all()) for seed, net in enumerate(networks)]
+        return [bool(done) for done in finished(method.fit(ensemble, data))]
+    return [bool(finished(method.fit(net, data, seed=seed)).all()) for seed, net in enumerate(networks)]
 
 
 def jamming_point(
-    model: Any,
-    data: Any = None,
+    model: Trained,
+    data: Samples | None = None,
     widths: Sequence[int] = (),
     *,
     seeds: int = 3,
-    inference: Any = None,
+    inference: Inference | None = None,
 ) -> JammingPoint:
     r"""Find :math:`N^*`, where half of the seeds reach zero loss, by bisection over a ladder of widths.
 
@@ -183,15 +211,15 @@ def jamming_point(
         raise ValueError(
             f"jamming_point needs at least two positive widths and one seed; got widths {list(widths)}, seeds {seeds}."
         )
-    build, data, method = parts_of(model, data, inference, "jamming_point")
-    x, _ = check_data(data)
+    build, samples, method = parts_of(model, data, inference, "jamming_point")
+    x, _ = check_data(samples)
     done: dict[int, tuple[int, float]] = {}
 
     def success(index: int) -> float:
         width = ladder[index]
         if width not in done:
             networks = [build(width, seed) for seed in range(seeds)]
-            done[width] = (count_weights(networks[0]), sum(which_fit(method, networks, data)) / seeds)
+            done[width] = (count_weights(networks[0]), sum(which_fit(method, networks, samples)) / seeds)
         return done[width][1]
 
     low, high = 0, len(ladder) - 1

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from priorscope.contracts import Samples
 from priorscope.inference import Loss, Members, QuadraticHinge, as_loss, check_data
 from priorscope.models import count_weights
 from priorscope.probes.landscapes._effective import count_cusps, effective_parameters
@@ -177,7 +178,7 @@ class Landscape:
 
 def landscape(
     network: nn.Module,
-    data: Any,
+    data: Samples,
     loss: str | Loss = "quadratic-hinge",
     *,
     dense_up_to: int = 2000,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import torch
 from torch import Tensor
 
+from priorscope.contracts import Samples
 from priorscope.inference import FittedNetworks, GradientFlow
 from priorscope.probes.regimes._movement import stacked_ntk
 
@@ -99,7 +99,7 @@ class FrozenNetworks:
 
 
 def frozen_training(
-    fitted: FittedNetworks, data: Any, *, time: float | None = None, flow: GradientFlow | None = None
+    fitted: FittedNetworks, data: Samples, *, time: float | None = None, flow: GradientFlow | None = None
 ) -> FrozenNetworks:
     """Train each member again from zero with the tangent kernel it had at ``time``: see :func:`frozen_flow`.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import torch
@@ -12,6 +11,7 @@ from torch import Tensor
 from priorscope.contracts import LabelledData, MovableData, NetworkFamily, require
 from priorscope.inference import FittedNetworks, GradientFlow
 from priorscope.models import count_weights
+from priorscope.probes.landscapes._jamming_point import JammingPoint
 from priorscope.probes.regimes._movement import half_times, last_activations, relative_change, stacked_ntk
 from priorscope.probes.regimes._result import Regime
 from priorscope.system import System
@@ -30,7 +30,7 @@ def regime(
     flow: GradientFlow | None = None,
     n_probe: int = 16,
     rounds: int = 0,
-    jamming: Any = None,
+    jamming: JammingPoint | float | None = None,
     quick: bool = False,
 ) -> Regime:
     r"""Train all seeds at all output scales in one gradient flow and say in which regime the system trains.
@@ -75,9 +75,10 @@ def regime(
     shape, outputs = tuple(system.data.input_shape), system.data.n_outputs
     n_weights = _count(system, family, shape, outputs, system.width)
     measured = jamming is not None
-    n_star = (
-        float(getattr(jamming, "n_star", jamming)) if measured else len(system.data.train) * outputs / RANDOM_LABELS
-    )
+    if jamming is None:
+        n_star = len(system.data.train) * outputs / RANDOM_LABELS
+    else:
+        n_star = float(jamming.n_star if isinstance(jamming, JammingPoint) else jamming)
     return Regime(
         width=system.width,
         alphas=scales,

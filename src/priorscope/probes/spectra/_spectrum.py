@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from priorscope.contracts import KernelModel, is_triple, kernel_matrix, require
+from priorscope.contracts import KernelModel, Triple, is_triple, kernel_matrix, require
 from priorscope.statistics import Interval, PowerLaw, fit_power_law, seed_interval
 
 if TYPE_CHECKING:
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["Spectrum", "spectrum"]
+
+Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ class Spectrum:
         import pandas as pd
 
         lead = self.draws[:, :1]
-        columns: dict[str, Any] = {
+        columns: dict[str, NDArray[np.float64] | NDArray[np.int64] | None] = {
             "rank": np.arange(1, len(self.eigenvalues) + 1),
             "eigenvalue": self.eigenvalues,
             "spread": self.draws.std(0),
@@ -89,8 +91,8 @@ class Spectrum:
 
 
 def spectrum(
-    kernel: Any,
-    targets: Any = None,
+    kernel: Triple | ArrayLike | Tensor,
+    targets: ArrayLike | Tensor | None = None,
     *,
     fit_range: tuple[int, int] | None = None,
 ) -> Spectrum:
@@ -145,7 +147,7 @@ def spectrum(
     return Spectrum(draws.mean(0), draws, seed_interval(ranks), _tail(draws, fit_range), power, alignment, repair)
 
 
-def _lie(gram: NDArray[Any], modes: NDArray[Any], targets: NDArray[Any]) -> tuple[NDArray[np.float64], float]:
+def _lie(gram: Array, modes: Array, targets: Array) -> tuple[Array, float]:
     """Shares of the targets along the modes, and kernel-target alignment."""
     y = targets.reshape(len(targets), -1)
     if len(y) != len(gram):
@@ -172,5 +174,5 @@ def _tail(draws: NDArray[np.float64], fit_range: tuple[int, int] | None) -> Powe
     return fit_power_law(at, curves if len(curves) > 1 else curves[0])
 
 
-def _array(values: Any) -> NDArray[np.float64]:
+def _array(values: object) -> NDArray[np.float64]:
     return np.asarray(values.detach().cpu() if isinstance(values, Tensor) else values, dtype=np.float64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -16,7 +17,7 @@ __all__ = ["assert_invariant"]
 
 
 def assert_invariant(
-    subject: Any,
+    subject: System | Callable[[Tensor], Tensor],
     group: Group,
     *,
     inputs: Tensor | None = None,

@@ -131,7 +131,7 @@ class BlindSpots:
 
 def blind_spots(
     data: Dataset,
-    model: Any,
+    model: object,
     *,
     n_models: int = 500,
     n_directions: int = 32,

@@ -10,6 +10,8 @@ from math import prod
 import torch
 from torch import Tensor, nn
 
+from priorscope.data.groups import Element
+
 __all__ = ["Coupling", "couple"]
 
 
@@ -59,7 +61,7 @@ def couple(network: nn.Module, element: Callable[[Tensor], Tensor], input_shape:
     layers = _first_layers(transformed, torch.zeros(1, *input_shape, dtype=some.dtype))
     if not layers:
         return Coupling(transformed, float("inf"), False)
-    inverse = element.inverse() if hasattr(element, "inverse") else None
+    inverse = element.inverse() if isinstance(element, Element) else None
     if inverse is None:
         raise TypeError("couple needs a group element with an inverse; draw one with group.sample_haar(seed).")
     worst, gaussian = 0.0, True

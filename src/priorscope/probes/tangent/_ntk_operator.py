@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 import torch
@@ -38,14 +38,14 @@ class NTKOperator(LinearOperator):
         size = len(x) * self.n_outputs
         super().__init__(dtype=np.dtype(str(out.dtype).split(".")[-1]), shape=(size, size))
 
-    def _forward(self, part: Tensor) -> Any:
+    def _forward(self, part: Tensor) -> Callable[[dict[str, Tensor]], Tensor]:
         def call(params: dict[str, Tensor]) -> Tensor:
             out = torch.func.functional_call(self.network, {**self.state, **params}, (part,))
             return out.reshape(len(part), -1)
 
         return call
 
-    def _matvec(self, v: NDArray[Any]) -> NDArray[Any]:
+    def _matvec(self, v: NDArray[np.floating]) -> NDArray[np.floating]:
         first = next(iter(self.params.values()))
         rows = torch.as_tensor(np.ascontiguousarray(v), dtype=first.dtype, device=first.device)
         rows = rows.reshape(len(self.x), self.n_outputs)
@@ -63,7 +63,9 @@ class NTKOperator(LinearOperator):
     def _adjoint(self) -> NTKOperator:
         return self
 
-    def top(self, k: int, *, tolerance: float = 1e-6, seed: int = 0) -> tuple[NDArray[Any], NDArray[Any]]:
+    def top(
+        self, k: int, *, tolerance: float = 1e-6, seed: int = 0
+    ) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
         """The k leading eigenvalues of K/n (descending) and their eigenvectors (nC, k), by Lanczos iteration.
 
         Example:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
 
 from priorscope.contracts import Samples, is_kernel_model, missing
-from priorscope.data import from_arrays
+from priorscope.data import Dataset, from_arrays
 from priorscope.models import NAMED, Architecture
 from priorscope.probes.curves.forecast._combine import forecast_gram
 from priorscope.probes.curves.forecast._result import Forecast
@@ -35,7 +35,7 @@ def lap_window(input_shape: tuple[int, ...]) -> int | None:
     return next((w for w in (4, 3, 2) if sides and all(s % w == 0 for s in sides)), None)
 
 
-def standard_settings(name: str, input_shape: tuple[int, ...]) -> dict[str, Any]:
+def standard_settings(name: str, input_shape: tuple[int, ...]) -> dict[str, float | int]:
     """Settings of a named architecture as profiles and forecasts compare it: biases, and windows that fit the images.
 
     Example:
@@ -67,13 +67,17 @@ def standard_model(name: str, depth: int, input_shape: tuple[int, ...]) -> Archi
     return made
 
 
+def _is_data(data: object) -> TypeGuard[Dataset]:
+    return not missing(data, Samples)
+
+
 def forecast(
     data: Any,
     model_or_targets: Any = None,
     /,
     n: ArrayLike | None = None,
     *,
-    model: Any = None,
+    model: object = None,
     pilot: int | None = 300,
     kind: str = "ntk",
     ridge: float | str | None = None,
@@ -116,25 +120,25 @@ def forecast(
         >>> bool(result.low[0] < result.error[0] < result.high[0]), result.notes[0][:26]
         (True, 'targets were standardised:')
     """
-    if missing(data, Samples):
+    if not _is_data(data):
         if model_or_targets is None:
             raise TypeError(
                 f"forecast on arrays needs inputs and targets, forecast(X, y); got {type(data).__name__} alone."
             )
-        data, chosen = from_arrays(data, model_or_targets, test_fraction=0.0), model
+        seen, chosen = from_arrays(data, model_or_targets, test_fraction=0.0), model
     elif model_or_targets is not None and model is not None:
         raise TypeError("forecast takes one model; got two, the second argument and model=.")
     else:
-        chosen = model if model_or_targets is None else model_or_targets
+        seen, chosen = data, model if model_or_targets is None else model_or_targets
     if ridge is None:
         ridge = "tuned" if time is None else 0.0
     raw = isinstance(chosen, np.ndarray | torch.Tensor) or (
         callable(chosen) and not isinstance(chosen, torch.nn.Module) and not is_kernel_model(chosen)
     )
     notes: tuple[str, ...] = ()
-    seen = data
+    told = seen.notes if isinstance(seen, Dataset) else ()
     if standardise and not raw:
-        prepared = prepare(data, pilot, resize=resize)
+        prepared = prepare(seen, pilot, resize=resize)
         seen, notes, pilot = prepared.data, prepared.notes, prepared.pilot
     drawn = draw_pilot(seen, pilot, seed)
     if standardise and isinstance(chosen, torch.nn.Module):
@@ -144,4 +148,4 @@ def forecast(
     gram = gram_of(chosen, seen, drawn, kind=kind, **kernel_options)
     at = HORIZON * len(drawn) if n is None else n
     found = forecast_gram(gram, drawn, at, ridge=ridge, time=time, level=level, orderings=orderings, seed=seed)
-    return replace(found, notes=(*notes, *getattr(data, "notes", ())))
+    return replace(found, notes=(*notes, *told))

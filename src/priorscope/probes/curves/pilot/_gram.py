@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from priorscope.contracts import is_kernel_model, name_of
+from priorscope.contracts import LabelledData, is_kernel_model, name_of
 
 __all__ = ["Pilot", "draw_pilot", "gram_of", "pilot_targets"]
 
@@ -29,7 +29,7 @@ class Pilot:
         return len(self.index)
 
 
-def pilot_targets(data: Any, index: NDArray[np.int64]) -> tuple[Array, NDArray[np.int64] | None]:
+def pilot_targets(data: LabelledData, index: NDArray[np.int64]) -> tuple[Array, NDArray[np.int64] | None]:
     """Targets (n, outputs) in float64 and the labels that the signs or the largest output stand for."""
     targets = data.targets[torch.as_tensor(index)].double().numpy()
     if data.task != "classification":
@@ -38,7 +38,7 @@ def pilot_targets(data: Any, index: NDArray[np.int64]) -> tuple[Array, NDArray[n
     return targets, labels.astype(np.int64)
 
 
-def draw_pilot(data: Any, size: int | None, seed: int) -> Pilot:
+def draw_pilot(data: LabelledData, size: int | None, seed: int) -> Pilot:
     """``size`` random training samples (all of them where there are no more), kept in the order of the draw."""
     n = len(data.train)
     wanted = n if size is None else min(size, n)
@@ -76,7 +76,7 @@ def _check(gram: Array, n: int, what: str) -> Array:
     return 0.5 * (gram + gram.T)
 
 
-def gram_of(model: Any, data: Any, pilot: Pilot, *, kind: str = "ntk", **options: Any) -> Array:
+def gram_of(model: object, data: LabelledData, pilot: Pilot, *, kind: str = "ntk", **options: Any) -> Array:
     """Kernel matrix (n, n) of the pilot in float64.
 
     ``model``: an object with ``kernel`` (an Architecture), a matrix over the whole training split, an ``nn.Module`` (its

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import torch
+from numpy.typing import ArrayLike
+from torch import Tensor
 from torch.nn import functional as F
+
+from priorscope.data import Dataset, Split
 
 __all__ = ["Prepared", "prepare"]
 
@@ -18,13 +21,13 @@ _LONGEST_SIGNAL = 64
 class Prepared:
     """Data ready to be looked at, the size of the pilot, what was done to get there, and the data as they came."""
 
-    data: Any
+    data: Dataset
     pilot: int
     notes: tuple[str, ...]
-    original: Any
+    original: Dataset
     unit: float | None = None  # what 1 is of the target as it came, where there is one and it was standardised
 
-    def native(self, index: Any) -> Any:
+    def native(self, index: ArrayLike | Tensor) -> Dataset:
         """The samples ``index`` at their own size, standardised among themselves: what a user's network is given."""
         rows = torch.as_tensor(index)
         if self.original.input_shape == self.data.input_shape:
@@ -33,24 +36,25 @@ class Prepared:
         return replace(part, train=replace(part.train, targets=self.data.train.targets[rows]))
 
 
-def _resized(data: Any, limit: int | None) -> tuple[Any, list[str]]:
+def _resized(data: Dataset, limit: int | None) -> tuple[Dataset, list[str]]:
     shape = data.input_shape
     if len(shape) == 3:
         side = limit or _LARGEST_IMAGE
         target: tuple[int, ...] = tuple(min(s, side) for s in shape[1:])
-        pool: Any = F.adaptive_avg_pool2d
     elif len(shape) == 2:
         target = (min(shape[1], limit or _LONGEST_SIGNAL),)
-        pool = F.adaptive_avg_pool1d
     else:
         return data, []
     if target == shape[1:]:
         return data, []
 
-    def shrink(split: Any) -> Any:
-        return replace(
-            split, inputs=pool(split.inputs, target) if len(split.inputs) else split.inputs[..., : target[-1]]
-        )
+    def pool(x: Tensor) -> Tensor:
+        if len(target) == 2:
+            return F.adaptive_avg_pool2d(x, (target[0], target[1]))
+        return F.adaptive_avg_pool1d(x, target)
+
+    def shrink(split: Split) -> Split:
+        return replace(split, inputs=pool(split.inputs) if len(split.inputs) else split.inputs[..., : target[-1]])
 
     test = data.test
     if len(test) == 0:
@@ -62,7 +66,7 @@ def _resized(data: Any, limit: int | None) -> tuple[Any, list[str]]:
     return replace(data, train=shrink(data.train), test=test), [note]
 
 
-def prepare(data: Any, pilot: int | None = 300, *, resize: int | None = None) -> Prepared:
+def prepare(data: Dataset, pilot: int | None = 300, *, resize: int | None = None) -> Prepared:
     """Standardise inputs (and real targets), shrink large images, and decide how many samples the pilot has."""
     if pilot is not None and pilot < 10:
         raise ValueError(f"a pilot needs at least 10 samples; got {pilot}.")

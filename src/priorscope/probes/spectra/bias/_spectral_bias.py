@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -11,7 +9,9 @@ from torch import Tensor, nn
 from priorscope.contracts import is_kernel_model, is_network_stack, kernel_matrix
 from priorscope.probes.spectra.bias._flow import Flow
 from priorscope.probes.spectra.bias._result import Array, SpectralBias
+from priorscope.probes.spectra.eigenfunctions._modes import Modes
 from priorscope.probes.tangent import empirical_ntk
+from priorscope.system import System
 
 __all__ = ["spectral_bias"]
 
@@ -19,10 +19,10 @@ MOST_KERNEL_POINTS = 300  # held-out points on which K_t is compared with K_0
 
 
 def spectral_bias(
-    system: Any,
+    system: System,
     k: int = 6,
     *,
-    modes: Any = None,
+    modes: Modes | None = None,
     time: float | None = None,
     n_times: int = 10,
     step: float = 0.2,
@@ -107,7 +107,7 @@ def spectral_bias(
     )
 
 
-def _data(system: Any) -> tuple[Tensor, Tensor, Tensor, Array]:
+def _data(system: System) -> tuple[Tensor, Tensor, Tensor, Array]:
     """Training inputs and targets, held-out inputs and targets, in double precision."""
     data = system.data
     if data.n_outputs != 1:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from itertools import combinations
 from math import comb
-from typing import Any
 
 import numpy as np
 
+from priorscope.contracts import KernelModel
 from priorscope.probes.spectra.eigenfunctions._modes import Array, Modes, check_degree, in_order
-from priorscope.probes.spectra.eigenfunctions._profile import as_profile, cube_radius
+from priorscope.probes.spectra.eigenfunctions._profile import Profile, as_profile, cube_radius
 from priorscope.probes.spectra.eigenfunctions._sphere import MOST_MODES
 
 
-def hypercube_modes(kernel: Any, dim: int, degree_max: int, *, kind: str = "ntk") -> Modes:
+def hypercube_modes(kernel: KernelModel | Profile, dim: int, degree_max: int, *, kind: str = "ntk") -> Modes:
     r"""Walsh functions :math:`\chi_S(x) = \prod_{i \in S} x_i` of a kernel of the cosine on the corners {-1, 1}^d.
 
     .. math:: \sigma_k = 2^{-d} \sum_{j=0}^d \kappa(1 - 2j/d)\, K_j(k), \quad

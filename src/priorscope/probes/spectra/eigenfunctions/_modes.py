@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -89,7 +89,7 @@ def in_order(
     )
 
 
-def check_degree(degree_max: Any) -> int:
+def check_degree(degree_max: float) -> int:
     """A degree as an int >= 0."""
     if int(degree_max) != degree_max or degree_max < 0:
         raise ValueError(f"degree_max must be a whole number >= 0; got {degree_max!r}.")

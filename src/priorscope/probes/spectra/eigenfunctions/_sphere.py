@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from priorscope.contracts import KernelModel
 from priorscope.probes.spectra.eigenfunctions._harmonics import harmonics
 from priorscope.probes.spectra.eigenfunctions._modes import Array, Modes, check_degree, in_order
-from priorscope.probes.spectra.eigenfunctions._profile import as_profile, legendre, polar_rule
+from priorscope.probes.spectra.eigenfunctions._profile import Profile, as_profile, legendre, polar_rule
 from priorscope.probes.spectra.sphere._harmonics import harmonic_count
 
 MOST_MODES = 20_000
 
 
-def circle_modes(kernel: Any, degree_max: int, *, radius: float = 1.0, kind: str = "ntk") -> Modes:
+def circle_modes(kernel: KernelModel | Profile, degree_max: int, *, radius: float = 1.0, kind: str = "ntk") -> Modes:
     r"""Fourier modes 1, √2 cos mθ, √2 sin mθ of a rotation-invariant kernel on the circle.
 
     .. math:: \sigma_m = \frac{1}{\pi}\int_0^\pi \kappa(\cos\theta)\cos(m\theta)\, d\theta
@@ -33,7 +35,9 @@ def circle_modes(kernel: Any, degree_max: int, *, radius: float = 1.0, kind: str
     return sphere_modes(kernel, 2, degree_max, radius=radius, kind=kind)
 
 
-def sphere_modes(kernel: Any, dim: int, degree_max: int, *, radius: float = 1.0, kind: str = "ntk") -> Modes:
+def sphere_modes(
+    kernel: KernelModel | Profile, dim: int, degree_max: int, *, radius: float = 1.0, kind: str = "ntk"
+) -> Modes:
     r"""Spherical harmonics of a rotation-invariant kernel on the sphere in ``dim`` dimensions.
 
     .. math:: \sigma_l = E[\kappa(t) P_l(t)], \quad t = x \cdot x'
@@ -53,7 +57,7 @@ def sphere_modes(kernel: Any, dim: int, degree_max: int, *, radius: float = 1.0,
     return product_modes(as_profile(kernel, dim, radius, kind), (dim,), degree_max)
 
 
-def product_modes(kernel: Any, dims: tuple[int, ...], degree_max: int) -> Modes:
+def product_modes(kernel: Callable[..., ArrayLike], dims: tuple[int, ...], degree_max: int) -> Modes:
     r"""Products of harmonics, on a product of spheres, of a kernel that depends on one cosine per factor.
 
     .. math:: \sigma_{l_1 \dots l_q} = E\Big[\kappa(t_1, \dots, t_q) \prod_i P_{l_i}(t_i)\Big]

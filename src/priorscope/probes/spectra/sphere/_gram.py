@@ -7,6 +7,7 @@ import pandas as pd
 import torch
 from numpy.typing import NDArray
 
+from priorscope.contracts import kernel_matrix
 from priorscope.data import product_of_spheres
 from priorscope.models import Architecture
 from priorscope.probes.spectra.sphere._spectrum import SphereSpectrum
@@ -37,8 +38,8 @@ def gram_spectrum(
         50
     """
     x = sphere_inputs(n_samples, d0, p, seed)
-    gram = getattr(arch.kernel(x, kinds=(kind,)), kind)
-    return np.linalg.eigvalsh(gram.double().numpy() / n_samples)[::-1]
+    gram = kernel_matrix(arch, x, kind=kind)
+    return np.asarray(np.linalg.eigvalsh(gram.double().numpy() / n_samples)[::-1], dtype=np.float64)
 
 
 def compare_with_gram(spectrum: SphereSpectrum, gram: NDArray[np.float64], most: float = 0.1) -> pd.DataFrame:

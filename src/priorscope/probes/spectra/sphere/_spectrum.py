@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -49,7 +49,7 @@ class SphereSpectrum:
     truncation: float
 
     @property
-    def multiplicities(self) -> NDArray[Any]:
+    def multiplicities(self) -> NDArray[np.object_]:
         """Dimension of each family's eigenspace (exact integers)."""
         return np.array([f.multiplicity for f in self.families], dtype=object)
 
