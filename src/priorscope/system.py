@@ -90,6 +90,7 @@ class System:
     initialisation: str = "gaussian"
 
     def __post_init__(self) -> None:
+        """Refuse parts that cannot work together before anything is run."""
         require(
             self.data,
             LabelledData,

@@ -115,6 +115,7 @@ class _Found:
 
 
 def _whole_rows(copy: Path) -> _Found:
+    """Read every row that the damage left whole, one by one, and count those that it took."""
     with contextlib.closing(sqlite3.connect(copy, isolation_level=None)) as db:
         db.text_factory = as_text
         names = [row[1] for row in db.execute("PRAGMA table_info(results)")]

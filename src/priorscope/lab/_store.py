@@ -87,6 +87,7 @@ class Store:
     """
 
     def __init__(self, path: str | os.PathLike[str] | None = None, *, readonly: bool = False) -> None:
+        """Open the file, or make it where there is none; a file that is no store of ours is refused."""
         self.path = str(default_store_path() if path is None else path)
         self.readonly = readonly
         memory = self.path == ":memory:"
@@ -135,6 +136,7 @@ class Store:
         return sqlite3.connect(uri, uri=True, timeout=30, isolation_level=None)
 
     def _check(self) -> None:
+        """Refuse the files of other programs and of newer layouts; lay out an empty file, and bring an old one up to date."""
         db = self._connection
         application = db.execute("PRAGMA application_id").fetchone()[0]
         version = db.execute("PRAGMA user_version").fetchone()[0]

@@ -118,6 +118,7 @@ def judge_claim(claim: Claim, table: pd.DataFrame) -> Verdict:
 
 
 def _judge_check(check: Check, table: pd.DataFrame) -> CheckVerdict:
+    """Judge one check; it is *not shown* where nothing could be measured or a number is not finite."""
     expected = str(check.expect)
     try:
         measured = check.measure(table)

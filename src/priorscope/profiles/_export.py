@@ -13,6 +13,7 @@ __all__ = ["as_dict"]
 
 
 def _candidate(c: CandidateProfile, horizon: int) -> dict[str, object]:
+    """Put all that was measured of one candidate into plain values."""
     curve = c.forecast.curve
     sizes = np.unique(np.geomspace(curve.sizes[0], 10 * horizon, 40).round())
     ahead = [c.forecast.at(n) for n in sizes]

@@ -1,4 +1,4 @@
-"""What is measured of a user's network: tangent kernel as far as time allows, symmetries, spread, change, blind spots."""
+"""What is measured on a user's network: tangent kernel as far as time allows, symmetries, spread, change, blind spots."""
 
 from __future__ import annotations
 

@@ -33,6 +33,7 @@ _CLAIMS = {  # what each section rests on, by the ids of the record
 
 
 def _verdicts(result: Profile) -> str:
+    """Write the table of candidates with their errors, ratios, samples needed and cost."""
     rows = []
     tried = next((c.trial for c in _tried(result)), None)
     for c in result.candidates:
@@ -100,6 +101,7 @@ def _estimators(result: Profile) -> str:
 
 
 def _symmetries(result: Profile) -> str:
+    """Write the table of moves: whether the labels share them, and what each group of candidates does under them."""
     alike: dict[tuple[tuple[str, str], ...], list[str]] = {}  # candidates that do the same under every move, together
     for c in result.candidates:
         alike.setdefault(tuple(c.symmetries.items()), []).append(c.name)
@@ -163,6 +165,7 @@ def _half(c: CandidateProfile) -> str:
 
 
 def _regimes(result: Profile, charts: Mapping[str, alt.TopLevelMixin]) -> Section | None:
+    """Write the section on how far networks are from their kernels; None where that was not measured."""
     rows = [
         {
             "model": c.name,
@@ -200,6 +203,7 @@ def _regimes(result: Profile, charts: Mapping[str, alt.TopLevelMixin]) -> Sectio
 
 
 def _blind(result: Profile, charts: Mapping[str, alt.TopLevelMixin]) -> Section | None:
+    """Write the section on the directions that candidates hardly see; None where that was not measured."""
     seen = [c for c in result.candidates if c.blind is not None]
     if not seen:
         return None

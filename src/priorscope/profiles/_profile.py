@@ -60,6 +60,7 @@ def _kernel_function(model: KernelModel) -> Callable[[torch.Tensor, torch.Tensor
 def _collect(
     data: Dataset, native: Dataset, models: Sequence[object] | None, candidates: Sequence[object] | None
 ) -> tuple[list[Candidate], list[str]]:
+    """List the candidates to compare, the default ones or those given, under distinct names; and notes on them."""
     shape, outputs, sample = native.input_shape, data.n_outputs, native.inputs
 
     def found_by(model: object) -> Candidate:

@@ -80,7 +80,7 @@ def run_off(
     baseline: Baseline,
     say: Callable[[str], None] = lambda line: None,
 ) -> tuple[list[CandidateProfile], list[str]]:
-    """The candidates, those that took part in the run-off with their trial; and notes on who should have and did not."""
+    """The candidates, with a trial where they took part in the run-off, and notes on those that should have and did not."""
     outputs = targets.shape[1]
     found = rivals(measured, horizon, baseline, outputs)
     part, recipe = _affordable(found, inputs, outputs) if found else ([], _STEPS)

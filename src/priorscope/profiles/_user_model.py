@@ -61,6 +61,7 @@ def _candidate(
     outputs: int,
     inputs: Tensor | None,
 ) -> Candidate:
+    """Make a candidate by its closed-form kernel where the model has one, else by the tangent kernel of its network."""
     label = name or name_of(model)
     if is_kernel_model(model):
         return Candidate(label, model, "user", "your model, by its closed-form kernel")

@@ -97,6 +97,7 @@ class UserNetwork(nn.Module):
         return network
 
     def _notes(self, shape: tuple[int, ...], given: int) -> list[str]:
+        """Say all that was done to fit the network to the data, and what was switched off or frozen."""
         text = "×".join(map(str, shape))
         notes = []
         if self.flat:
@@ -167,7 +168,7 @@ class UserNetwork(nn.Module):
 
 
 def _redrawn(module: nn.Module) -> str:
-    """What new weights of a finished network are drawn by."""
+    """Say how new weights of a finished network are drawn."""
     try:
         return f"a finished network, {Redrawing.of(module).note}"
     except ValueError as error:

@@ -33,6 +33,7 @@ def _standing(c: CandidateProfile, times: Interval, horizon: int, baseline: Base
 
 
 def _reasons(c: CandidateProfile, horizon: int, found: Sequence[DataSymmetry]) -> list[str]:
+    """Say why a candidate stands where it does: its prior, its errors, the symmetries of the labels, and its spectrum."""
     reasons = [c.candidate.words]
     if c.ratio is not None:
         reasons.append(f"{ratio(c.ratio)} times the pick's error at n = {horizon}")

@@ -177,7 +177,7 @@ def evidence_text(row: ClaimRow) -> str:
 
 
 def _numbers(row: ClaimRow) -> dict[str, object]:
-    """What was expected and measured: of the one check, or of each."""
+    """What was expected and measured, for the one check or for each of several."""
     if lines := checks_text(row):
         return {"checks": lines}
     return {"expected": row.get("expected"), "measured": measured_text(row)}

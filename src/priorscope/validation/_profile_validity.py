@@ -79,6 +79,7 @@ def _architecture(candidate: Candidate) -> Architecture:
 def _fit(
     candidate: Candidate, data: Dataset, point: Point, rate: float, steps: int, members: int, seed: int
 ) -> Outcome:
+    """Train networks of a candidate by Adam at a rate divided by its depth, and measure them on the test set."""
     model = _architecture(candidate)
     depth = sum(isinstance(layer, Activation) for layer in model.layers)
     width = point["width"] if candidate.family == "fcn" else point["channels"]
@@ -165,6 +166,8 @@ def run(point: Point) -> Metrics:
 
 
 def _right(which: str, picked: str) -> Callable[[pd.DataFrame], Measured]:
+    """Make the measure of how often the pick is, within the tolerance, as good as the best candidate."""
+
     def measure(table: pd.DataFrame) -> Measured:
         ratio = table[f"ratio_{which}"].to_numpy(dtype=float)
         right = ratio <= TOLERANCE

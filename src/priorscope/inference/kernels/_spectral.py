@@ -99,6 +99,7 @@ class Spectral:
     """
 
     def __init__(self, kernel: Tensor, *, ridge: float = 0.0, endless: bool = True, strict: bool = False) -> None:
+        """Decompose the kernel, and report every repair: negative eigenvalues set to zero, and jitter."""
         if kernel.ndim != 2 or kernel.shape[0] != kernel.shape[1]:
             raise ValueError(f"the training kernel must be square (n, n); got {tuple(kernel.shape)}.")
         if ridge < 0:

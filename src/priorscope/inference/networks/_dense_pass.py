@@ -112,7 +112,7 @@ class DensePass:
 
     @torch.no_grad()
     def forward(self, flat: Tensor) -> tuple[Tensor, list[tuple[Tensor | None, Tensor]]]:
-        """Outputs (K, n, outputs), and of each layer its input (K, in, n; None for the data) and what its slope needs."""
+        """Outputs (K, n, outputs), and each layer's input (K, in, n; None for the data) with what its slope needs."""
         params = self.members.unflatten(flat)
         z: Tensor | None = None
         gain = 1.0  # activations are kept without their constant factor, which goes into the next product

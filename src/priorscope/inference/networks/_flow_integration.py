@@ -35,6 +35,7 @@ class Integration:
     tables += ("due", "steps", "trials", "finished")
 
     def __init__(self, flow: GradientFlow, term: Term) -> None:
+        """Evaluate every member at its start and choose its first step from its loss and gradient."""
         self.flow, self.term = flow, term
         self.control = StepControl(flow.max_change, flow.max_turn)
         self.loss, self.stop = term.loss, as_stop(flow.stop)

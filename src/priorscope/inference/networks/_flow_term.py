@@ -49,6 +49,7 @@ class NetworkTerm(Term):
     """
 
     def __init__(self, flow: GradientFlow, members: Members, x: Tensor, y: Tensor, window: int | None = None) -> None:
+        """Choose the way to differentiate and the size of a window, and compute the outputs at the start to subtract."""
         K = len(members)
         alpha = torch.as_tensor(flow.alpha, dtype=flow.dtype).flatten()
         if len(alpha) not in (1, K):
@@ -69,6 +70,7 @@ class NetworkTerm(Term):
         self.tables = {"alpha": alpha.expand(K).contiguous(), "offset": offset}
 
     def evaluate(self, w: Tensor, rows: slice, out: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
+        """Predictions, loss and gradient of the members in these rows, without tracing where the networks are dense."""
         alpha, offset = self.tables["alpha"][rows], self.tables["offset"][rows]
         if self.dense is not None:
             f, tape = self.dense.forward(w)

@@ -85,6 +85,7 @@ class GradientDescent:
             return self._train(members, x.to(members.dtype), y.to(members.dtype), seed, started)
 
     def _train(self, members: Members, x: Tensor, y: Tensor, seed: int, started: float) -> FittedNetworks:
+        """Take the steps, record the trajectory, and hold each member still once its stop rule is met."""
         loss, stop, n, K = as_loss(self.loss), as_stop(self.stop), len(x), len(members)
         batch = n if self.batch_size is None else min(self.batch_size, n)
         per_epoch = math.ceil(n / batch)
@@ -164,6 +165,7 @@ class GradientDescent:
         offset: Tensor | None,
         generator: torch.Generator,
     ) -> Tensor:
+        """Compute the gradients (K, P) of the members' losses on one batch, mixed with a shuffled copy of itself under MixUp."""
         if not self.mixup:
 
             def plain(v: Tensor) -> Tensor:

@@ -11,7 +11,7 @@ from torch import nn
 __all__ = ["STAGES", "train_hinge"]
 
 STAGES = ((1e-3, 0.5), (3e-4, 0.2), (1e-4, 0.15), (1e-5, 0.1), (1e-6, 0.05))
-"""Learning rates and the part of the steps each gets. The papers start at 1e-4 and divide by ten five times over ten
+"""Learning rates and the share of the steps each gets. The papers start at 1e-4 and divide by ten five times over ten
 million steps; ours starts higher, for a hundred thousand."""
 
 

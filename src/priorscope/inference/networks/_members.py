@@ -30,6 +30,7 @@ class Members:
     def __init__(
         self, model: nn.Module | NetworkStack | Member, seed: int = 0, dtype: torch.dtype | None = None
     ) -> None:
+        """Copy the model, building it first where a factory is given, and flatten the trainable parameters of all members."""
         if not isinstance(model, nn.Module) and not is_network_stack(model):
             if not callable(model) or is_kernel_model(model):
                 raise TypeError(

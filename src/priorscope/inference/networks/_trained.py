@@ -41,6 +41,7 @@ class FittedNetworks(Fitted):
         steps: Tensor,
         finished: Tensor,
     ) -> None:
+        """Keep what training left: the members at their start, the trained parameters, and the record of the run."""
         self.members, self.params, self.initial = members, params, members.flat
         self.alpha, self.centre = alpha, centre
         self.trajectory, self.seconds = trajectory, seconds

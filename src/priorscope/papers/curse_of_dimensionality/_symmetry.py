@@ -110,6 +110,7 @@ def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
     names = [name.upper() for name in SYSTEMS if name.upper() in set(cells.system)]
 
     def panel(part: pd.DataFrame, title: str) -> Any:
+        """Draw one set of images: the mean accuracy by group as lines and points, its range over draws as rules."""
         base = alt.Chart(part, title=title).encode(
             x=alt.X("group:N", sort=order, title=None, axis=alt.Axis(labelAngle=-50)),
             color=alt.Color("system:N", title="system", sort=names, scale=alt.Scale(domain=names)),

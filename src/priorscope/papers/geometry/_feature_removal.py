@@ -66,7 +66,7 @@ def gap(table: pd.DataFrame) -> Measured:
 
 
 def least_gap(table: pd.DataFrame) -> Measured:
-    """The same of the model and number of removed directions where it is least."""
+    """The same gap for the model and number of removed directions where it is least."""
     gaps = (table["geometry"] - table["random"]).groupby([table["model"], table["removed"]])
     return lowest({f"{model} {removed}": over_draws(values) for (model, removed), values in gaps})
 

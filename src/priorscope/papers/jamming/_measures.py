@@ -255,7 +255,7 @@ def negative_share(table: pd.DataFrame) -> Measured:
 
 
 def _smooth(table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Of jammed runs with tanh: negative modes per weight and the lowest eigenvalue, each (runs, times)."""
+    """Negative modes per weight and the lowest eigenvalue of jammed runs with tanh, each (runs, times)."""
     rows = table[table.part == "smooth"]
     rows = rows[~fitted(rows)]
     if rows.empty:

@@ -17,7 +17,7 @@ DEPTHS = (1, 2, 3)
 
 
 def _by_depth(name: str, exponents: dict[int, float], within: float) -> tuple[Check, ...]:
-    """The exponent in the feature regime at every depth, within a part of what is predicted there; of all widths both ends."""
+    """Checks that the exponent in the feature regime, lowest and highest of all widths, is near the prediction at every depth."""
     return tuple(
         Check(
             f"depth {depth}, {end}",

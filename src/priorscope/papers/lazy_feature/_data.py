@@ -53,7 +53,7 @@ SIZES: dict[str, tuple[list[tuple[str, str, int, int, int]], Point]] = {
 FEATURE, FROZEN = 1e-1, 1e2  # output scales √h α of the two regimes
 DEPTH = 2
 COMPARED = (("conv", "cifar10"), ("conv", "mnist"), ("dense", "mnist"), ("dense", "fashion_mnist"))
-DONE = 0.9  # part of the networks that must have met all margins
+DONE = 0.9  # share of the networks that must have met all margins
 
 
 def grid(scale: str) -> list[Point]:

@@ -83,6 +83,7 @@ def _change(start: Tensor, end: Tensor) -> Tensor:
 
 
 def _sweep(point: Point) -> Metrics:
+    """Train all seeds at all output scales and measure what moved, the test errors and the spread over seeds."""
     train, test = split(point["n_train"], point["n_test"], point["seed"])
     rescaled, seeds = np.asarray(point["rescaled"]), point["seeds"]
     fitted = _train(point, rescaled / np.sqrt(point["width"]), train, record=TIMES)

@@ -12,7 +12,7 @@ from priorscope.statistics import Interval, fit_power_law
 __all__ = ["FROM", "compression_exponent", "feature_gain", "way_left"]
 
 FROM = 32  # patterns from which on the two trainings are compared and exponents are fitted
-DONE = 0.9  # part of the networks of a size that must have met all margins for its compression to count
+DONE = 0.9  # share of the networks of a size that must have met all margins for its compression to count
 SIZES = 3  # numbers of patterns below which nothing is fitted
 
 

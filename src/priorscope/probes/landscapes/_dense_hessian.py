@@ -17,6 +17,7 @@ class _Pass:
     """Forward pass (n patterns) with what the derivatives need: inputs with a bias column, slopes, bends of each layer."""
 
     def __init__(self, form: Sequence[DenseLayer], params: Mapping[str, Tensor], x: Tensor) -> None:
+        """Run the patterns through the layers and keep inputs, slopes and bends of each."""
         self.W = [params[layer.weight] * layer.scale for layer in form]  # effective weights (out, in)
         self.seen: list[Tensor] = []  # (n, in [+ 1]): derivatives of pre-activations over the layer's parameters
         self.slopes: list[Tensor] = []

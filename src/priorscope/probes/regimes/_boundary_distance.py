@@ -1,4 +1,4 @@
-"""How far apart two decision boundaries are: of one network and of the mean over many."""
+"""How far apart the decision boundaries of one network and of the mean over many are."""
 
 from __future__ import annotations
 

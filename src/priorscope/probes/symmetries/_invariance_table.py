@@ -20,7 +20,7 @@ __all__ = ["InvarianceTable", "invariance_table"]
 
 @dataclass(frozen=True)
 class InvarianceTable:
-    """One :class:`Symmetry` a cell.
+    """One :class:`Symmetry` per cell (system, group).
 
     Example:
         >>> InvarianceTable({("FCN", "O(cd)"): Symmetry("O(cd)", "kernel", True, 1e-16)}).matrix().loc["FCN", "O(cd)"]

@@ -193,6 +193,7 @@ def _coupled(system: System, group: Group, elements: Sequence[Element], toleranc
 
 
 def _black_box(system: System, group: Group, g: Element, n_seeds: int, level: float, seed: int) -> Symmetry:
+    """Compare predictions after training on plain and on moved data: directly for kernels, else by a two-sample test."""
     data = _movable(system)
     x_test = _test_inputs(system)
     if needs_of(system.inference) == "kernel":

@@ -92,6 +92,7 @@ def _single(
     block: int | None,
     memory: int,
 ) -> Tensor:
+    """Compute the kernel of one network by the method asked for, or by the one that suits it."""
     _check(network, x1, x2, outputs, method)
     if method in ("auto", "layerwise"):
         engine = Layerwise(network, outputs)
@@ -156,6 +157,7 @@ def _by_forms(engine: Layerwise, x1: Tensor, x2: Tensor | None, block: int | Non
 def _by_blocks(
     network: nn.Module, x1: Tensor, x2: Tensor | None, outputs: Outputs, method: Method, size: int
 ) -> Tensor:
+    """Put the kernel together from blocks of Jacobians or of NTK-vector products."""
     right = x1 if x2 is None else x2
     strips = []
     for i in range(0, len(x1), size):
@@ -212,6 +214,7 @@ def _cheaper_method(network: nn.Module, x: Tensor, outputs: Outputs) -> Method:
 
 
 def _check(network: nn.Module, x1: Tensor, x2: Tensor | None, outputs: str, method: str) -> None:
+    """Refuse unknown options, empty or non-finite inputs, and networks that have no tangent kernel."""
     if outputs not in ("sum", "full", "logit"):
         raise ValueError(f"outputs must be 'sum', 'full' or 'logit'; got {outputs!r}.")
     if method not in ("auto", "jacobian", "ntk-vector", "layerwise"):

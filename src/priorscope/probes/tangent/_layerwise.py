@@ -50,6 +50,7 @@ class Layerwise:
         return self._chunk
 
     def _forms(self, x: Tensor) -> dict[str, Form]:
+        """Make the form of every parameter on one batch; those that no layer explains get an explicit Jacobian."""
         _, seen = capture(self.network, x, self.watched, not self.plain)
         uses: dict[str, list[Form]] = {}
         calls = [call for call in seen.calls if call.module not in seen.lost]

@@ -104,6 +104,7 @@ def folded(summary: str, html: str) -> str:
 
 
 def _section(section: Section, charts: dict[str, Spec]) -> str:
+    """Write the HTML of one section, and add its charts to ``charts``."""
     parts = [f'<section id="{escape(section.id)}"><h2>{escape(section.title)}</h2>']
     parts += [f"<p>{_text(line)}</p>" for line in section.text]
     for figure in section.figures:

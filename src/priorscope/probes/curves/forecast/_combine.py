@@ -49,6 +49,7 @@ def _classification(curve: LearningCurve, log_mse: Array, grid: Array, z: float)
 
 
 def _cautions(curve: LearningCurve, logs: dict[str, Array], at: Array, grid: Array) -> tuple[Caution, ...]:
+    """List what to be careful about, from the spread of the estimators and the measured curve."""
     notes: list[Caution] = []
 
     def tell(kind: CautionKind, words: str) -> None:

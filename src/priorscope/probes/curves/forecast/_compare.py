@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["ratio_of"]
 
 _BEYOND = (
-    0.3  # part of the logarithm of a ratio that may still change beyond the pilot; docs/papers/profile-validity.md
+    0.3  # share of the logarithm of a ratio that may still change beyond the pilot; docs/papers/profile-validity.md
 )
 
 

@@ -101,10 +101,11 @@ def forecast(
               E = \frac{n}{n - \sum_i\mathcal L_i^2} \sum_i (1-\mathcal L_i)^2 v_i^2, \quad
               \mathcal L_i = \frac{\lambda_i}{\lambda_i+\kappa}
 
-    on a population spectrum inferred from the pilot, tails continued; *kernel PCA*, the exponent of the target's power.
-    The combined curve is the weighted mean of the first two in the logarithm; kernel PCA only takes part in the warning when
-    estimators disagree. The interval (``level``, default 90 %) joins the bootstrap over samples, the drift of the exponent
-    beyond the pilot and the spread of the estimators. Spectral theory takes no part when ``time`` is finite.
+    (Bordelon, Canatar & Pehlevan 2020; Simon et al. 2023, eqs. 4-7) on a population spectrum inferred from the pilot, tails
+    continued; *kernel PCA*, the exponent of the target's power. The combined curve is the weighted mean of the first two in
+    the logarithm; kernel PCA only takes part in the warning when estimators disagree. The interval (``level``, default
+    90 %) joins the bootstrap over samples, the drift of the exponent beyond the pilot and the spread of the estimators.
+    Spectral theory takes no part when ``time`` is finite.
 
     Args: ``model`` an Architecture (default: the profile's ``fcn-3``), an ``nn.Module`` (empirical tangent kernel), a kernel
     function of two batches, or a matrix over the training split. ``n`` default: four times the pilot. ``pilot`` how many

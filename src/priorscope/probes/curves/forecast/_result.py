@@ -129,7 +129,7 @@ class Forecast:
         return ratio_of(self, other, n)
 
     def misclassification(self, n: float) -> Interval:
-        """Share of misclassified test samples at one size, with its interval (classification only)."""
+        """The misclassification rate on test samples at one size, with its interval (classification only)."""
         if self.wrong is None or self.wrong_low is None or self.wrong_high is None:
             raise ValueError("misclassification needs a classification task; these targets are real-valued.")
         size = np.array([float(n)])

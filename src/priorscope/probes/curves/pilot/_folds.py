@@ -41,7 +41,7 @@ def k_fold(
     inverse: Array | None = None,
     seed: int = 0,
 ) -> tuple[Array, Array | None]:
-    r"""Mean squared error, and share of misclassification, of each sample when its fold is left out of the training set.
+    r"""Mean squared error and misclassification rate of each sample when its fold is left out of the training set.
 
     With :math:`A = (K+\delta I)^{-1}` over the whole pilot and F the samples of one fold, the residuals of the predictor
     trained on all others are

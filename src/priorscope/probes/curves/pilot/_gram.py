@@ -58,6 +58,7 @@ def draw_pilot(data: LabelledData, size: int | None, seed: int) -> Pilot:
 
 
 def _check(gram: Array, n: int, what: str) -> Array:
+    """Refuse a kernel matrix of the wrong shape, not finite, not symmetric or constant; else make it exactly symmetric."""
     if gram.shape != (n, n):
         raise ValueError(
             f"{what} gave a matrix of shape {gram.shape} for {n} samples; wanted ({n}, {n}). A matrix passed as kernel "

@@ -37,6 +37,7 @@ class Prepared:
 
 
 def _resized(data: Dataset, limit: int | None) -> tuple[Dataset, list[str]]:
+    """Average images and signals down to a size that kernels can afford, with a note where anything was averaged."""
     shape = data.input_shape
     if len(shape) == 3:
         side = limit or _LARGEST_IMAGE

@@ -113,7 +113,7 @@ class SphereSpectrum:
 
         .. math:: E(n) = \frac{\sum_i (1 - L_i)^2 v_i}{1 - n^{-1} \sum_i L_i^2}, \qquad L_i = \frac{λ_i}{λ_i + κ(n)},
 
-        the power of an order spread evenly over its eigenspace; Simon et al. (2021), Bordelon et al. (2020). Orders that were
+        the power of an order spread evenly over its eigenspace; Simon et al. (2023), Bordelon et al. (2020). Orders that were
         not computed count as not learned.
 
         Example:
