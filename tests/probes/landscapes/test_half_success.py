@@ -5,7 +5,9 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from priorscope.probes import jamming_point, plain_network, random_patterns
+from priorscope.data import random_patterns
+from priorscope.models import plain_network
+from priorscope.probes import jamming_point
 
 
 class Threshold:
