@@ -305,14 +305,14 @@ def run(block: int, port: int, capsys) -> list[int]:
 
 @pytest.mark.filterwarnings("ignore")
 def test_a_few_random_commands_answer_or_say_why_not(world, capsys):
-    codes = run(0, world, capsys)
+    codes = run(5, world, capsys)  # none of these trains anything
     assert any(codes)  # the control: nonsense is not taken for sense,
     assert 0 in codes  # nor sense for nonsense
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("block", range(1, 36))
+@pytest.mark.parametrize("block", [block for block in range(36) if block != 5])
 def test_random_commands_answer_or_say_why_not(block, world, capsys):
     run(block, world, capsys)
 
