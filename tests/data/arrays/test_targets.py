@@ -19,6 +19,7 @@ ROWS = np.arange(60)
         ((ROWS % 2).astype(float), ("0", "1")),
         ((ROWS % 2).astype(np.float16), ("0", "1")),
         ((ROWS % 3).astype(float), ("0", "1", "2")),
+        (ROWS % 2 + 1.0, ("1", "2")),
         ((ROWS % 3 + 1).astype(np.float32), ("1", "2", "3")),
         (ROWS % 2 * 2 - 1, ("-1", "1")),
         (ROWS % 4 * 5, ("0", "5", "10", "15")),

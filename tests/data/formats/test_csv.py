@@ -106,6 +106,11 @@ def test_names_that_are_numbers(tmp_path):
     years = read(tmp_path, written(FRAME.set_axis(["2019", "2020", "2021"], axis=1).round().astype(int)))
     assert len(years.train) == 30
     assert read(tmp_path, "1,2,0.5\n1,2,0.7\n2,2,0.1\n").notes[0] == "no row of names: columns are numbered"
+    with pytest.raises(ValueError, match=r"\(1, 2, 3\) may count the columns or be data.*Pass header=True"):
+        read(tmp_path, "1,2,3\n1,5,4.5\n2,2,0.1\n")
+    pixels = np.column_stack([RNG.integers(0, 3, (30, 9)), Y])
+    many = read(tmp_path, written(pd.DataFrame(pixels)))
+    assert sorted(many.targets[:, 0].tolist()) == sorted(Y.tolist())
 
 
 def test_a_first_row_of_words_and_numbers_is_asked_for(tmp_path):

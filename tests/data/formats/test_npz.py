@@ -106,6 +106,12 @@ def test_damaged_archives_end_in_one_sentence(tmp_path):
         bad.write_bytes(whole[:cut])
         with pytest.raises(ValueError, match="bad.npz is not a whole .npz archive"):
             load(bad)
+    named = bytearray(whole.replace(b"x.npy", b"\xff.npy"))
+    for mark, flags in ((b"PK\x03\x04", 7), (b"PK\x01\x02", 9)):  # names said to be UTF-8, which they are not
+        named[named.index(mark) + flags] |= 8
+    bad.write_bytes(named)
+    with pytest.raises(ValueError, match="bad.npz is not a whole .npz archive .*utf-8"):
+        load(bad)
     spoilt = bytearray(whole)
     spoilt[300] ^= 255  # inside the numbers of x: the checksum of the archive tells
     bad.write_bytes(spoilt)

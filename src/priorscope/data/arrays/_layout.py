@@ -90,5 +90,6 @@ def channels_first(x: Tensor, layout: Layout | None) -> tuple[Tensor, Layout | N
     if found == "channels_first":
         return x, found, ()
     sides = "×".join(map(str, shape[:-1]))
-    note = f"inputs {shape} are read as {sides} with {shape[-1]} channels last, and turned to channels first"
+    channels = "1 channel" if shape[-1] == 1 else f"{shape[-1]} channels"
+    note = f"inputs {shape} are read as {sides} with {channels} last, and turned to channels first"
     return x.movedim(-1, 1).contiguous(), found, (note,)

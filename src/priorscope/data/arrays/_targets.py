@@ -101,7 +101,7 @@ def _decide(y: NDArray, whole: bool) -> tuple[bool, str]:
     if y.dtype.kind == "f":
         if k == 2 and (low, high) in ((0, 1), (-1, 1)):
             return True, f"targets are the floats {low:g} and {high:g}: two classes; pass {real}"
-        if k > 2 and counted and k <= FEW and n >= 2 * k:
+        if k > 1 and counted and k <= FEW and n >= 2 * k:
             return True, f"targets are floats counted {low:g} to {high:g}: {k} classes; pass {real}"
         return False, f"targets are {k} different whole numbers: a regression; pass classes='classes' for classes"
     if k <= 2:

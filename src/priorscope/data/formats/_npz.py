@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -21,12 +22,14 @@ __all__: list[str] = []
 _DAMAGE = (
     zipfile.BadZipFile,
     zlib.error,
+    struct.error,
     EOFError,
     NotImplementedError,
     RuntimeError,
     OverflowError,
     OSError,
     KeyError,
+    UnicodeDecodeError,
 )
 
 

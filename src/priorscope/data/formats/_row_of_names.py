@@ -41,7 +41,13 @@ def has_names(rows: Sequence[Sequence[str]], file: str) -> tuple[bool, str]:
             f"the first row of {file} may be names ({words[0][:40]!r} where the other rows hold numbers) or data "
             f"({(numbers or again)[0][:40]!r}). Pass header=True or header=False."
         )
-    if years or _count_columns(numbers, numeric):
+    counts = _count_columns(numbers, numeric)
+    if counts and not years and len(numbers) <= 4 and any(r[i].strip() == first[i] for r in body for i in numeric):
+        raise ValueError(
+            f"the first row of {file} ({', '.join(first)}) may count the columns or be data like the other rows. "
+            "Pass header=True or header=False."
+        )
+    if years or counts:
         return True, f"the first row, {', '.join(first[:4])}, counts the columns: it is read as their names"
     return False, "no row of names: columns are numbered"
 
