@@ -1,7 +1,5 @@
 """Spectral bias where the flow is known in closed form, and where the theory only bounds it."""
 
-from types import SimpleNamespace as Namespace
-
 import numpy as np
 import pytest
 import torch
@@ -17,8 +15,8 @@ def linear_system(n_test_only=0):
     torch.manual_seed(0)
     x = torch.randn(40, 3) * torch.tensor([2.0, 1.0, 0.5])
     y = x @ torch.tensor([[1.0], [2.0], [-1.0]])
-    train, test = Namespace(inputs=x, targets=y), Namespace(inputs=x, targets=y)
-    data = Namespace(inputs=x, targets=y, train=train, test=test, n_outputs=1, input_shape=(3,))
+    split = ps.data.Split(x, y)
+    data = ps.data.Dataset(split, split, task="regression")
     network = nn.Linear(3, 1, bias=False)
     return ps.System(data, network, ps.inference.GradientFlow())
 
