@@ -1,5 +1,7 @@
 """Spectral bias where the flow is known in closed form, and where the theory only bounds it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -85,9 +87,10 @@ def test_planning_numbers_and_bad_input():
     with pytest.raises(ValueError, match="epsilon < target_bound"):
         plan(1.0, 2.0)
     system = linear_system()
-    system.data.n_outputs = 2
+    x, y = system.data.inputs, system.data.targets
+    two = ps.data.Split(x, torch.cat([y, y], 1))
     with pytest.raises(ValueError, match="one output"):
-        spectral_bias(system)
-    system.data.n_outputs, system.data.test.inputs = 1, torch.zeros(0, 3)
+        spectral_bias(replace(system, data=ps.data.Dataset(two, two, task="regression")))
+    untested = ps.data.Dataset(system.data.train, ps.data.Split(x[:0], y[:0]), task="regression")
     with pytest.raises(ValueError, match="held-out points"):
-        spectral_bias(system)
+        spectral_bias(replace(system, data=untested))
