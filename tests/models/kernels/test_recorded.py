@@ -1,6 +1,7 @@
 """Kernels that neural-tangents gave, recorded once by benchmarks/record_neural_tangents.py."""
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +30,7 @@ from priorscope.models import (
     LeakyReLU,
     LocallyConnected,
     Monomial,
+    ParallelSum,
     Polynomial,
     Product,
     Residual,
@@ -36,6 +38,9 @@ from priorscope.models import (
     Sine,
     SumPool,
 )
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "layers"))
+from finite_width import empirical_kernels
 
 RECORD = json.loads((Path(__file__).parent / "neural_tangents.json").read_text())
 
@@ -108,6 +113,31 @@ UNFUSED = {
 }  # fmt: skip
 
 
+def build(layers):
+    """Our layers of a recorded random stack: lists of a name and its numbers."""
+    return tuple(single(layer[0], layer[1:]) for layer in layers)
+
+
+def single(name, p):
+    if name == "residual":
+        return residual(*build(p[0]))
+    if name in ("sum", "product", "concat"):
+        join = {"sum": ParallelSum, "product": Product, "concat": Concatenate}[name]
+        return join(tuple(Sequential(build(branch)) for branch in p[0]))
+    layers = {
+        "dense": Dense, "conv": Conv, "local": lambda size, padding, w, b: LocallyConnected(size, 1, padding, w, b),
+        "norm": LayerNorm, "attention": Attention, "flatten": Flatten, "mean": GlobalAvgPool, "all": GlobalSumPool,
+        "average": AvgPool, "total": SumPool, "dropout": Dropout,
+    }  # fmt: skip
+    if name in layers:
+        return layers[name](*p)
+    nonlinearities = {
+        "leaky": LeakyReLU, "ab": ABReLU, "sine": Sine, "cosine": Cosine, "rbf": RBF, "gaussian": Gaussian,
+        "exponential": Exponential,
+    }  # fmt: skip
+    return Activation(nonlinearities[name](*p) if name in nonlinearities else name)
+
+
 def inputs(case):
     """The recorded draw, channels moved to the front."""
     rng = np.random.default_rng(case["seed"])
@@ -129,6 +159,57 @@ def test_kernels_agree_with_the_recorded_ones(name, path):
         assert error(arch.kernel(x1, second, path=path), case[label]) < 1e-8
         single = arch.kernel(x1.float(), None if second is None else second.float(), path=path)
         assert error(single, case[label]) < 1e-4
+
+
+def random_case(name):
+    case = RECORD["random"][name]
+    return case, Architecture(name, build(case["layers"])), inputs(case)
+
+
+@pytest.mark.parametrize("name", [n for n, case in RECORD["random"].items() if "note" not in case])
+def test_random_stacks_agree_with_the_recorded_kernels(name):
+    case, arch, (x1, x2) = random_case(name)
+    for label, second in (("same", None), ("cross", x2)):
+        for path in ("auto", "reference"):
+            assert error(arch.kernel(x1, second, path=path), case[label]) < 1e-8  # their ReLU's diagonal is 7.5e-9 off
+
+
+def test_where_the_recorded_diagonal_is_off_it_is_known_by_hand():
+    """Sign, filter, LayerNorm and a rectifier of slopes -0.4 and 0.8: variance one, halves of 0.16 + 0.64, and as much again."""
+    case, arch, (x1, _) = random_case("1083")
+    kernel, exact = arch.kernel(x1), 0.4 / (1 + 1e-12)
+    for value, recorded, factor in ((kernel.nngp, case["same"]["nngp"], 1), (kernel.ntk, case["same"]["ntk"], 2)):
+        assert value.diagonal().tolist() == pytest.approx([factor * exact] * 2, rel=1e-12)
+        assert torch.tensor(recorded).diagonal().tolist() != pytest.approx([factor * exact] * 2, rel=1e-10)
+
+
+@pytest.mark.parametrize("name", ["1030", "1070"])
+def test_where_sign_meets_a_pool_sampled_networks_decide(name):
+    """Means over networks of width 128, within four standard errors and corrections of the order of one over the width."""
+    case, arch, (x1, _) = random_case(name)
+    sampled = empirical_kernels(arch, x1.float(), 128, range(100))
+    kernel = arch.kernel(x1)
+    for kind, draws in zip(("nngp", "ntk"), sampled):
+        ours, theirs = getattr(kernel, kind), torch.tensor(case["same"][kind], dtype=torch.float64)
+        mean, noise = draws.double().mean(0), draws.double().std(0) / len(draws) ** 0.5
+        allowed = 4 * noise + 4 / 128 * ours.diagonal().max()
+        assert ((mean - ours).abs() < allowed).all()
+        assert ((mean - theirs).abs() > allowed).any()  # the control: the recorded kernel is not theirs
+
+
+def test_the_random_stacks_hold_what_they_should():
+    """160 recorded kernels in all; few of them set aside, and each kind of layer in many."""
+    assert len(RECORD["cases"]) + len(RECORD["random"]) >= 160
+    assert sum("note" in case for case in RECORD["random"].values()) <= 16
+    words = {name: json.dumps(case["layers"]) for name, case in RECORD["random"].items() if "note" not in case}
+    for word in ("attention", "dropout", "product", "average", "total", "concat", "local", "residual", "norm"):
+        assert sum(word in text for text in words.values()) >= 15, word
+    filters = [
+        {(layer[1] % 2, layer[2] > 1) for layer in RECORD["random"][name]["layers"] if layer[0] == "conv"}
+        for name in words
+    ]
+    assert sum(any(even == 0 for even, _ in found) for found in filters) >= 30
+    assert sum(any(strided for _, strided in found) for found in filters) >= 25
 
 
 def test_every_recorded_case_is_compared_and_a_wrong_variance_is_seen():

@@ -161,3 +161,45 @@ def test_every_public_nonlinearity_is_tested() -> None:
         kind = getattr(nonlinearities, name)
         if isinstance(kind, type) and kind is not Nonlinearity:
             assert kind in tested, name
+
+
+def test_slope_of_the_arcsine_maps_by_hand() -> None:
+    """Sheppard: E[sign sign] = 2/π arcsin c and E[ReLU' ReLU'] = 1/4 + arcsin(c)/2π grow along k12 like 1/√(k11 k22 − k12²)."""
+    a, b = (torch.tensor(v, dtype=torch.float64) for v in VARIANCES)
+    for c in (-0.9, -0.3, 0.0, 0.6, 0.99):
+        k12 = ((a * b).sqrt() * c).requires_grad_()
+        root = float((a * b) ** 0.5) * (1 - c * c) ** 0.5
+        for value, share in (
+            (nonlinearity("sign").covariance(k12, a, b), 2 / pi),
+            (ReLU().derivative_covariance(k12, a, b), 1 / (2 * pi)),
+            (nonlinearity("abs").derivative_covariance(k12, a, b), 2 / pi),
+        ):
+            (slope,) = torch.autograd.grad(value, k12)
+            assert float(slope) == pytest.approx(share / root, rel=1e-12)
+
+
+def test_slope_of_the_arcsine_maps_at_equal_inputs_is_zero() -> None:
+    """Along x1 = x2 the cosine does not move, so the derivative there is zero and not infinite."""
+    one = torch.ones((), dtype=torch.float64)
+    k12 = one.clone().requires_grad_()
+    (slope,) = torch.autograd.grad(ReLU().derivative_covariance(k12, one, one), k12)
+    assert float(slope) == 0
+
+
+@pytest.mark.parametrize("n_terms", [2, 5, 16])
+def test_what_truncation_leaves_out_keeps_both_ends_exact(n_terms: int) -> None:
+    """At c = 1 and c = −1 the expectations are one-dimensional: E[φ²] and E[φ(u)φ(−u)], whatever the number of terms."""
+    k = torch.tensor(1.7, dtype=torch.float64)
+    for fn, square, opposite in (
+        (torch.relu, 0.85, 0.0),  # half the variance; one of the two is always zero
+        (torch.abs, 1.7, 1.7),
+        (lambda x: x + x.relu(), 1.7 * 2.5, -1.7 * 2.0),  # slopes 1 and 2
+    ):
+        phi = Quadrature(fn, n_terms, tolerance=1.0)
+        assert float(phi.covariance(k, k, k)) == pytest.approx(square, abs=1e-12)
+        assert float(phi.covariance(-k, k, k)) == pytest.approx(opposite, abs=1e-12)
+    # of two variances: the rests meet as their geometric mean, exact for homogeneous functions
+    other = torch.tensor(0.4, dtype=torch.float64)
+    both = (k * other).sqrt()
+    value = Quadrature(torch.relu, n_terms, tolerance=1.0).covariance(both, k, other)
+    assert float(value) == pytest.approx(float(both) / 2, abs=1e-12)

@@ -203,8 +203,7 @@ def batch_diagonal(k: Tensor) -> Tensor:
     return k.diagonal(dim1=0, dim2=1).movedim(-1, 0)
 
 
-LARGE = 1e3  # from this variance on, equal pixels are looked for
-ALIKE = 1e-12
+ALIKE = 1e-12  # a squared cosine this close to one may be that of equal pixels
 
 
 def with_equal_pixels(
@@ -212,25 +211,28 @@ def with_equal_pixels(
 ) -> Tensor:
     """``cross`` where two different inputs or pixels are equal number by number: to the last bit their variance.
 
-    Products of matrices sum in another order than a single product does, and at large variances the difference of
-    roundings would count as a difference of the inputs. Values only; derivatives stay those of the product.
+    Products of matrices sum in another order than a single product does. At large variances, and in networks that enlarge
+    differences, that of the roundings would count as one of the inputs. Values only; derivatives stay those of the product.
     """
+    if x1.shape[1] == 1:  # one product, no sum: equal numbers have equal products
+        return cross
     with torch.no_grad():
         if kind is Need.FULL:
             self1, self2 = pixel_diagonal(self1, n_space), pixel_diagonal(self2, n_space)
-        if not self1.numel() or max(float(self1.max()), float(self2.max())) < LARGE:
-            return cross
         ones = (1,) * n_space if kind is Need.FULL else ()
-        a = self1[:, None].reshape(self1.shape[0], 1, *self1.shape[1:], *ones)
-        b = self2[None].reshape(1, self2.shape[0], *ones, *self2.shape[1:])
-        near = cross * cross > (1 - ALIKE) * a * b
-        at = near.nonzero()  # (n, 2 + pixels)
-        first = x1.movedim(1, -1)[(at[:, 0], *at[:, 2 : 2 + n_space].T)]
-        last = at[:, 2 + n_space :] if kind is Need.FULL else at[:, 2 : 2 + n_space]
-        second = x2.movedim(1, -1)[(at[:, 1], *last.T)]
-        value = a.expand(cross.shape)[near]
+        first, second = x1.movedim(1, -1), x2.movedim(1, -1)
+        b = self2.reshape(len(x2), *ones, *self2.shape[1:])
         change = torch.zeros_like(cross)
-        for sign in (1.0, -1.0):
-            equal = (first == sign * second).all(-1)
-            change[near] = torch.where(equal, sign * value - cross[near], change[near])
+        step = 1 if n_space else len(x1)  # images one by one, since many of their pixels may be alike
+        for start in range(0, len(x1), step):
+            rows = slice(start, start + step)
+            a = self1[rows].reshape(-1, 1, *self1.shape[1:], *ones)
+            near = cross[rows] * cross[rows] > (1 - ALIKE) * a * b
+            at = near.nonzero()  # (n, 2 + pixels)
+            left, right = at[:, 2 : 2 + n_space], at[:, 2 + n_space :] if kind is Need.FULL else at[:, 2 : 2 + n_space]
+            u, v = first[rows][(at[:, 0], *left.T)], second[(at[:, 1], *right.T)]
+            value, now = a.expand(near.shape)[near], cross[rows][near]
+            change[rows][near] = torch.where(
+                (u == v).all(-1), value - now, torch.where((u == -v).all(-1), -value - now, 0.0)
+            )
     return cross + change

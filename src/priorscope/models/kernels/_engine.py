@@ -81,15 +81,15 @@ def compute_block(
     except OutOfRange:
         return reference_in_pieces(arch, x1, x2, kinds)
     found = {kind: torch.from_numpy(value) for kind, value in (("nngp", nngp), ("ntk", ntk)) if kind in kinds}
-    if not all(sound(value, x1.dtype) for value in found.values()):
+    if not all(sound(value, x1.dtype, first) for value in found.values()):
         return reference_in_pieces(arch, x1, x2, kinds)
     return {kind: narrowed(value, x1.dtype) for kind, value in found.items()}
 
 
-def sound(value: Tensor, dtype: torch.dtype) -> bool:
-    """Whether all entries are finite and the largest has all its digits."""
+def sound(value: Tensor, dtype: torch.dtype, x: np.ndarray) -> bool:
+    """Whether all entries are finite and the largest has all its digits; zero only for zero inputs."""
     size = float(value.abs().max())
-    return isfinite(size) and not 0 < size < torch.finfo(dtype).tiny
+    return isfinite(size) and (size >= torch.finfo(dtype).tiny or (size == 0 and not x.any()))
 
 
 def reference_in_pieces(arch: Architecture, x1: Tensor, x2: Tensor | None, kinds: tuple[str, ...]) -> dict[str, Tensor]:

@@ -58,7 +58,8 @@ class GroupNorm(Layer):
             for side in (c.self1, c.self2):
                 equal = pixel_diagonal(side, c.n_space) if c.kind is Need.FULL else side
                 sides.append((equal.flatten(1).mean(1) if c.n_space else equal) + self.epsilon)
-            scale = (sides[0] * sides[1] if c.paired else sides[0][:, None] * sides[1]).rsqrt()
+            left, right = (side.rsqrt() for side in sides)  # one by one: their product might overflow
+            scale = left * right if c.paired else left[:, None] * right
             return scale.reshape(*scale.shape, *(1,) * (c.cross.ndim - scale.ndim))
 
         scale = factor(cov)

@@ -48,7 +48,7 @@ class LayerNorm(Layer):
 
         def factor(c: Covariance) -> Tensor:
             a, b = c.variances()
-            return ((a + self.epsilon) * (b + self.epsilon)).rsqrt()
+            return (a + self.epsilon).rsqrt() * (b + self.epsilon).rsqrt()  # the product might overflow
 
         scale = factor(cov)
         ntk = None if cov.ntk is None else cov.ntk * scale

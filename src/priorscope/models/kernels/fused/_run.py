@@ -15,6 +15,7 @@ from priorscope.models.kernels._instructions import EXPECT
 from priorscope.models.kernels._range import LEAST, LEAST_INPUT
 from priorscope.models.kernels.fused._activations import STEEPEST, variances_of
 from priorscope.models.kernels.fused._chain import LONG, SHORT, run_chain
+from priorscope.models.kernels.fused._equal import settle_equal
 from priorscope.models.kernels.fused._stages import run_head, run_tasks
 from priorscope.models.kernels.fused._vector import LANES
 
@@ -194,8 +195,7 @@ def vector_rows(plan: Plan, a: Batch, b: Batch, K: np.ndarray, T: np.ndarray, sy
             k = k_rows[: shape[0] * shape[1]].reshape(shape)
             t = t_rows[: shape[0] * shape[1]].reshape(shape) if with_ntk else t_rows.reshape(0, 0)
             np.matmul(scaled[start:stop], b.x[left:].T, out=k)
-            if symmetric:
-                np.fill_diagonal(k, a.variances[start:stop])
+            settle_equal(k, a.x[start:stop], b.x[left:], a.variances[start:stop], b.variances[left:])
             head_rows(
                 plan, 0, len(k), k, t, a, b, start, left, recording=False, fresh=True, ntk=with_ntk, symmetric=symmetric
             )
