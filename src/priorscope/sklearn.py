@@ -10,6 +10,7 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from priorscope.checks import NOT_NEGATIVE, SHAPE, check, number, optional
 from priorscope.contracts import KernelModel, kernel_matrix
 from priorscope.inference import Schedule, Spectral
 from priorscope.models import fcn
@@ -52,6 +53,10 @@ class _KernelEstimator(BaseEstimator):
     def _solve(self, X: NDArray[np.float64], targets: NDArray[np.float64]) -> None:
         if self.kind not in ("ntk", "nngp"):
             raise ValueError(f"kind must be 'ntk' or 'nngp'; got {self.kind!r}.")
+        who = type(self).__name__
+        check(who, "ridge", self.ridge, NOT_NEGATIVE)
+        check(who, "time", self.time, optional(number(least=0, infinite=True)))
+        check(who, "input_shape", self.input_shape, optional(SHAPE))
         schedule = Schedule(time=self.time)
         self.arch_ = fcn(2, bias_variance=0.1) if self.arch is None else self.arch
         self.X_fit_ = self._inputs(X)

@@ -8,6 +8,7 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
+from priorscope.checks import checked, whole
 from priorscope.contracts import (
     Fitted,
     Inference,
@@ -64,6 +65,7 @@ class Outcome:
         return None if self.test_accuracy is None else 1 - self.test_accuracy
 
 
+@checked(width=whole(), members=whole())
 @dataclass(frozen=True)
 class System:
     """A learning system: where the samples come from, what functions there are, how one of them is chosen.

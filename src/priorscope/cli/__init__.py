@@ -33,7 +33,7 @@ Example:
     'priorscope.cli._claims:claims'
 """
 
-_USER_ERRORS = (ValueError, OSError, LookupError, ImportError, RuntimeError)
+_USER_ERRORS = (ValueError, TypeError, OSError, ImportError, RuntimeError, MemoryError)
 _STYLE = {"rich_markup_mode": "rich", "context_settings": {"help_option_names": ["-h", "--help"]}}
 
 
@@ -101,7 +101,9 @@ def command_line() -> Any:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """The entry point. Mistakes of use end with one line and exit code 2; ``--debug`` anywhere shows the traceback.
+    """The entry point. Mistakes of use end with one line and exit code 2, faults of ours with one line and 70.
+
+    ``--debug`` anywhere shows the traceback.
 
     Example:
         >>> main(["--version"])
@@ -117,12 +119,24 @@ def main(arguments: list[str] | None = None) -> None:
     except BrokenPipeError:  # the reader of our output (head, less) has left
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
-    except _USER_ERRORS as error:
+    except Exception as error:
         if debug:
             raise
         from rich.console import Console
         from rich.markup import escape
 
-        text = " ".join(str(error).split()) or type(error).__name__
-        Console(stderr=True, soft_wrap=True).print(f"[bold red]error:[/bold red] {escape(text)}", highlight=False)
-        sys.exit(2)
+        known = isinstance(error, _USER_ERRORS)
+        Console(stderr=True, soft_wrap=True).print(
+            f"[bold red]error:[/bold red] {escape(_said(error, known))}", highlight=False
+        )
+        sys.exit(2 if known else 70)
+
+
+def _said(error: Exception, known: bool) -> str:
+    """One line on an error; on one that nobody foresaw, also how to see where it came from."""
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"cannot use {str(error.filename)!r}: {error.strerror}."
+    text = " ".join(str(error).split())
+    if known:
+        return text or type(error).__name__
+    return f"{type(error).__name__}: {text} (a fault of priorscope: the same command with --debug shows where)"

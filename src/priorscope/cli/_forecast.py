@@ -65,11 +65,13 @@ def forecast(
     import priorscope as ps
     from priorscope.cli._data_argument import named_data
     from priorscope.cli._options import print_json
-    from priorscope.probes.curves.forecast import standard_model
+    from priorscope.probes.curves.forecast import REACH, standard_model
     from priorscope.probes.curves.pilot import prepare
 
     loaded = named_data(data, target=target, classes=classes, test_fraction=0.0)  # all may be looked at
     ready = prepare(loaded, pilot, resize=resize)
+    if to > REACH * ready.pilot:
+        raise ValueError(f"--to reaches at most {REACH:.0f} times the pilot of {ready.pilot} samples; got {to}.")
     start = min(ready.pilot, to)
     sizes = sorted({round(start * (to / start) ** (i / 5)) for i in range(6)})
     model = standard_model(arch, depth, tuple(ready.data.input_shape))

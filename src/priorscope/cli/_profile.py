@@ -90,6 +90,8 @@ def profile(
     Example: priorscope profile digits --out report
     """
     _check_out(out, static)
+    if only_models and not model:
+        raise ValueError("--only-models leaves the default candidates out; name a model of yours with --model.")
     if error is not None and not error > 0:
         raise ValueError(f"--error must be above 0; got {error}.")
     if resize is not None and resize < 2:

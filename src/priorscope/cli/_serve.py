@@ -13,7 +13,7 @@ __all__ = ["serve"]
 
 def serve(
     store: StoreOption = None,
-    port: Annotated[int, typer.Option(help="Port on 127.0.0.1.")] = 8642,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port on 127.0.0.1.")] = 8642,
 ) -> None:
     """Show papers, sweeps in progress, claims and runs in the browser. Read-only, for this machine only.
 

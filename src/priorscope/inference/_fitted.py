@@ -10,12 +10,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from priorscope.checks import POSITIVE, checked, whole
+
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["Fitted", "Trajectory", "log_times"]
 
 
+@checked(first=POSITIVE, last=POSITIVE, count=whole())
 def log_times(first: float, last: float, count: int = 30) -> Tensor:
     """Times equally spaced in their logarithm, both ends included.
 

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from priorscope.checks import FRACTION, POSITIVE, SEED, checked, optional, whole
 from priorscope.contracts import KernelModel, kernel_matrix, require
 from priorscope.data import Dataset
 from priorscope.models import Architecture, SampledModel
@@ -168,6 +169,7 @@ def _warnings(ranked: Sequence[CandidateProfile], pilot: int, baseline: Baseline
     return notes
 
 
+@checked(pilot=whole(), target_error=optional(POSITIVE), resize=optional(whole(2)), level=FRACTION, seed=SEED)
 def profile(
     data: Dataset,
     *,

@@ -141,13 +141,13 @@ def test_messages(problem):
         KernelRegression(steps=5)
     with pytest.raises(ValueError, match="not both"):
         InfiniteEnsemble(time=1.0, steps=5, learning_rate=0.1)
-    with pytest.raises(ValueError, match="time must be >= 0"):
+    with pytest.raises(ValueError, match="number time >= 0"):
         Schedule(time=-1.0)
     with pytest.raises(ValueError, match="kind must be 'ntk' or 'nngp'; got 'rbf'"):
         KernelRegression(kind="rbf")
-    with pytest.raises(ValueError, match="ridge must be >= 0"):
+    with pytest.raises(ValueError, match="finite ridge >= 0"):
         KernelRegression(ridge=-1.0)
-    with pytest.raises(ValueError, match="noise is a variance"):
+    with pytest.raises(ValueError, match="finite noise >= 0; got -1.0. Pass a variance"):
         GaussianProcess(noise=-1.0)
     with pytest.raises(TypeError, match="closed-form kernel.*got Linear"):
         KernelRegression().fit(torch.nn.Linear(5, 1), problem.data)

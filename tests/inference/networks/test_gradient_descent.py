@@ -112,9 +112,9 @@ def test_factories_are_called_with_the_seed(data):
 def test_messages(data):
     with pytest.raises(ValueError, match="optimiser must be one of sgd, adam; got 'lion'"):
         GradientDescent(optimiser="lion")
-    with pytest.raises(ValueError, match="steps must be >= 1"):
+    with pytest.raises(ValueError, match="steps >= 1"):
         GradientDescent(steps=0)
-    with pytest.raises(ValueError, match=r"momentum in \[0, 1\)"):
+    with pytest.raises(ValueError, match=r"0 <= momentum < 1"):
         GradientDescent(momentum=1.0)
     with pytest.raises(ValueError, match="schedule must be"):
         GradientDescent(schedule="warm", steps=1).fit(net(), data)

@@ -227,11 +227,11 @@ def test_kinks_do_not_trap_the_step():
 
 def test_messages():
     data, net = sample(), small_net()
-    with pytest.raises(ValueError, match="alpha must be > 0"):
+    with pytest.raises(ValueError, match="alpha > 0"):
         GradientFlow(alpha=[1.0, -1.0])
     with pytest.raises(ValueError, match=r"one number or one per member \(1\); got 2"):
         GradientFlow(alpha=[1.0, 2.0]).fit(net, data)
-    with pytest.raises(ValueError, match="time must be > 0"):
+    with pytest.raises(ValueError, match="number time > 0"):
         GradientFlow(time=0)
     with pytest.raises(ValueError, match="keep may name"):
         GradientFlow(keep=("kernel",))

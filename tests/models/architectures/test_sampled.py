@@ -204,7 +204,7 @@ def test_closed_forms_stay_closed_forms() -> None:
 def test_wrong_arguments() -> None:
     with pytest.raises(ValueError, match="fallback must be None or 'sampled'"):
         from_module(perceptron(), fallback="guess")  # type: ignore[call-overload]
-    with pytest.raises(ValueError, match="draws must be a whole number >= 2"):
+    with pytest.raises(ValueError, match="whole number draws >= 2"):
         from_module(Rectified(), fallback="sampled", draws=1)
     twice = nn.Linear(4, 4)
     net = nn.Sequential(twice, nn.ReLU(), nn.Linear(4, 4))

@@ -151,7 +151,7 @@ def test_unknown_names_are_refused() -> None:
         nonlinearity(3)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="at least one coefficient"):
         Polynomial(())
-    with pytest.raises(ValueError, match="whole degree"):
+    with pytest.raises(ValueError, match="whole number degree"):
         Monomial(-1)
 
 

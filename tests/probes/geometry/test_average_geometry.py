@@ -162,7 +162,7 @@ def test_bad_input_is_named():
         average_geometry(lambda seed: 3, (3,))
     with pytest.raises(ValueError, match="no parameters"):
         average_geometry(nn.Flatten(), (3,))
-    with pytest.raises(ValueError, match="precision is a relative error between 0 and 1"):
+    with pytest.raises(ValueError, match="0 < precision < 1, or None.*It is a relative error"):
         average_geometry(nn.Linear(4, 1), (4,), precision=-1.0)
     with pytest.raises(ValueError, match="G of 125,000,000 inputs takes"):  # before any network of this size is built
         average_geometry(ps.models.fcn(1), (500, 500, 500))

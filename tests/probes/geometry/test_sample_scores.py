@@ -61,7 +61,7 @@ def test_removed_features_are_those_with_least_geometry_per_variance():
 
 def test_bad_input():
     d = data()
-    with pytest.raises(ValueError, match="must leave 2 samples"):
+    with pytest.raises(ValueError, match="0 <= fraction < 1"):
         prune(d, 1.0)
     with pytest.raises(ValueError, match=r"one score a training sample \(200\)"):
         prune(d, 0.5, torch.zeros(3))

@@ -167,5 +167,5 @@ def test_chart_and_errors() -> None:
         sphere_spectrum(("mlp", KernelSeries(np.ones(2), 2.0)), 2, 2)
     with pytest.raises(ValueError, match="up to p = 16"):
         sphere_spectrum(("vec", KernelSeries(np.ones(3), 3.0)), 2, 20, 15)
-    with pytest.raises(ValueError, match="order >= 0"):
+    with pytest.raises(ValueError, match="d0 >= 1; got 0"):
         sphere_spectrum(ps.models.fcn(depth=1), 0, 3)

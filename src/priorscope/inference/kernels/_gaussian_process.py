@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from torch import Tensor
 
+from priorscope.checks import VARIANCE, checked
 from priorscope.contracts import KernelModel, Needs, Samples
 from priorscope.inference._check import check_data, check_depends
 from priorscope.inference.kernels._kernel_regression import FittedKernel, gram
@@ -59,6 +60,7 @@ class FittedProcess(FittedKernel):
         return -0.5 * (fit + outputs * (float(lam.log().sum()) + n * math.log(2 * math.pi)))
 
 
+@checked(noise=VARIANCE)
 @dataclass(frozen=True)
 class GaussianProcess:
     """Posterior of the prior N(0, K) given targets observed with Gaussian ``noise`` (a variance).
@@ -82,8 +84,6 @@ class GaussianProcess:
     def __post_init__(self) -> None:
         if self.kind not in ("ntk", "nngp"):
             raise ValueError(f"kind must be 'ntk' or 'nngp'; got {self.kind!r}.")
-        if self.noise < 0:
-            raise ValueError(f"noise is a variance and must be >= 0; got {self.noise}.")
 
     def fit(self, model: KernelModel, data: Samples, seed: int = 0) -> FittedProcess:
         """Decompose the training kernel; the seed plays no part."""

@@ -9,6 +9,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from priorscope.checks import NOT_NEGATIVE, POSITIVE, checked, number, optional, whole
 from priorscope.contracts import KernelModel, Needs, Samples
 from priorscope.inference._check import check_data, check_depends
 from priorscope.inference.kernels._kernel_regression import FittedKernel, gram
@@ -52,6 +53,12 @@ class FittedEnsemble(FittedKernel):
         return self.covariance(inputs, time=time).diagonal().clamp(min=0)
 
 
+@checked(
+    time=optional(number(least=0, infinite=True)),
+    learning_rate=optional(POSITIVE),
+    steps=optional(whole(0)),
+    ridge=NOT_NEGATIVE,
+)
 @dataclass(frozen=True)
 class InfiniteEnsemble:
     r"""Mean and covariance, over initial weights, of infinitely wide networks trained on :math:`\frac1{2n}\sum\|f-y\|^2`.

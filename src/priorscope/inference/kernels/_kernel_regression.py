@@ -9,6 +9,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from priorscope.checks import NOT_NEGATIVE, POSITIVE, checked, number, optional, whole
 from priorscope.contracts import KernelModel, Needs, Samples, require
 from priorscope.inference._check import check_data, check_depends
 from priorscope.inference._fitted import Fitted, Trajectory, log_times
@@ -72,6 +73,12 @@ class FittedKernel(Fitted):
         return (K.double() @ coefficients).to(inputs.dtype)
 
 
+@checked(
+    ridge=NOT_NEGATIVE,
+    time=optional(number(least=0, infinite=True)),
+    learning_rate=optional(POSITIVE),
+    steps=optional(whole(0)),
+)
 @dataclass(frozen=True)
 class KernelRegression:
     r"""Kernel (ridge) regression :math:`f(x) = K(x, X)\,g(K)\,y`.
@@ -101,8 +108,6 @@ class KernelRegression:
     def __post_init__(self) -> None:
         if self.kind not in ("ntk", "nngp"):
             raise ValueError(f"kind must be 'ntk' or 'nngp'; got {self.kind!r}.")
-        if self.ridge < 0:
-            raise ValueError(f"ridge must be >= 0; got {self.ridge}. It is added to the kernel's diagonal.")
         Schedule(self.time, self.learning_rate, self.steps)
 
     def fit(self, model: KernelModel, data: Samples, seed: int = 0) -> FittedKernel:

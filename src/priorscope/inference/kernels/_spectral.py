@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from priorscope.checks import POSITIVE, checked, number, optional, whole
+
 __all__ = ["NumericalRepair", "Schedule", "Spectral"]
 
 
@@ -24,6 +26,7 @@ class NumericalRepair(UserWarning):
     """
 
 
+@checked(time=optional(number(least=0, infinite=True)), learning_rate=optional(POSITIVE), steps=optional(whole(0)))
 @dataclass(frozen=True)
 class Schedule:
     r"""How long training lasts: continuous ``time`` (None: for ever), or ``steps`` of gradient descent.
@@ -45,8 +48,6 @@ class Schedule:
             raise ValueError("finite-step training needs both learning_rate and steps; got one of them only.")
         if self.steps is not None and self.time is not None:
             raise ValueError("give time (gradient flow) or learning_rate and steps (gradient descent), not both.")
-        if self.time is not None and not self.time >= 0:
-            raise ValueError(f"time must be >= 0 (None means infinite); got {self.time}.")
 
     @property
     def endless(self) -> bool:
@@ -85,6 +86,7 @@ class Schedule:
         return torch.where(tiny, torch.full_like(eigenvalues, limit), self.learned(safe, n) / safe)
 
 
+@checked(ridge=number(least=0, advice="It is added to the kernel's diagonal."))
 class Spectral:
     r"""Eigenvalues and modes of a training kernel K (n, n), in float64, repaired where rounding spoiled them.
 
@@ -102,8 +104,6 @@ class Spectral:
         """Decompose the kernel, and report every repair: negative eigenvalues set to zero, and jitter."""
         if kernel.ndim != 2 or kernel.shape[0] != kernel.shape[1]:
             raise ValueError(f"the training kernel must be square (n, n); got {tuple(kernel.shape)}.")
-        if ridge < 0:
-            raise ValueError(f"ridge must be >= 0; got {ridge}. It is added to the kernel's diagonal.")
         K = kernel.detach().double()
         floor = 4 * torch.finfo(kernel.dtype).eps * len(K) ** 0.5 * float(K.diagonal().abs().max())
         lam, modes = torch.linalg.eigh((K + K.mT) / 2)

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from priorscope.checks import NOT_NEGATIVE, POSITIVE, checked, each, number, optional, whole
 from priorscope.contracts import Member, Needs, NetworkStack, Samples
 from priorscope.inference._check import check_data
 from priorscope.inference._fitted import Trajectory
@@ -24,6 +25,16 @@ from priorscope.inference.networks._trained import FittedNetworks
 __all__ = ["GradientDescent"]
 
 
+@checked(
+    learning_rate=POSITIVE,
+    steps=whole(),
+    batch_size=optional(whole()),
+    momentum=number(least=0, below=1),
+    betas=each(number(least=0, below=1)),
+    weight_decay=NOT_NEGATIVE,
+    mixup=NOT_NEGATIVE,
+    record=whole(),
+)
 @dataclass(frozen=True)
 class GradientDescent:
     r"""Gradient descent on :math:`\frac1n\sum_\mu\ell(f(x_\mu), y_\mu) + \frac{\text{weight\_decay}}2\|w\|^2`.
@@ -64,10 +75,6 @@ class GradientDescent:
     def __post_init__(self) -> None:
         if self.optimiser not in OPTIMISERS:
             raise ValueError(f"optimiser must be one of {', '.join(OPTIMISERS)}; got {self.optimiser!r}.")
-        if self.steps < 1 or not self.learning_rate > 0:
-            raise ValueError(f"steps must be >= 1 and learning_rate > 0; got {self.steps} and {self.learning_rate}.")
-        if self.mixup < 0 or self.weight_decay < 0 or not 0 <= self.momentum < 1:
-            raise ValueError("mixup and weight_decay must be >= 0 and momentum in [0, 1).")
         if set(self.keep) - {"outputs", "params"}:
             raise ValueError(f"keep may name 'outputs' and 'params'; got {self.keep}.")
 

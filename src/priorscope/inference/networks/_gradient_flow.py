@@ -11,6 +11,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
+from priorscope.checks import NOT_NEGATIVE, POSITIVE, checked, each, number, whole
 from priorscope.contracts import Member, Needs, NetworkStack, Samples
 from priorscope.inference._check import check_data
 from priorscope.inference._fitted import log_times
@@ -24,6 +25,14 @@ from priorscope.inference.networks._trained import FittedNetworks
 __all__ = ["GradientFlow"]
 
 
+@checked(
+    alpha=each(POSITIVE, alone=True),
+    time=number(above=0, infinite=True),
+    max_steps=whole(),
+    record=each(NOT_NEGATIVE, alone=True),
+    max_change=POSITIVE,
+    max_turn=POSITIVE,
+)
 @dataclass(frozen=True)
 class GradientFlow:
     r"""Gradient flow :math:`\dot w = -\nabla\Lambda` with :math:`\Lambda = \frac{1}{\alpha^2 n}\sum_\mu \ell(F(x_\mu), y_\mu)`.
@@ -67,10 +76,6 @@ class GradientFlow:
     needs: ClassVar[Needs] = "network"
 
     def __post_init__(self) -> None:
-        if not self.time > 0:
-            raise ValueError(f"time must be > 0 (inf: until the stop rule or max_steps); got {self.time}.")
-        if not torch.as_tensor(self.alpha, dtype=torch.float64).gt(0).all():
-            raise ValueError(f"alpha must be > 0; got {self.alpha}.")
         unknown = set(self.keep) - {"outputs", "params"}
         if unknown:
             raise ValueError(f"keep may name 'outputs' and 'params'; got {sorted(unknown)}.")

@@ -8,6 +8,8 @@ import numpy as np
 import torch
 from torch import nn
 
+from priorscope.checks import ANY_NUMBER, POSITIVE, checked, each, whole
+
 __all__ = ["STAGES", "train_hinge"]
 
 STAGES = ((1e-3, 0.5), (3e-4, 0.2), (1e-4, 0.15), (1e-5, 0.1), (1e-6, 0.05))
@@ -15,6 +17,9 @@ STAGES = ((1e-3, 0.5), (3e-4, 0.2), (1e-4, 0.15), (1e-5, 0.1), (1e-6, 0.05))
 million steps; ours starts higher, for a hundred thousand."""
 
 
+@checked(
+    steps=whole(0), stages=each(each(POSITIVE)), margin=ANY_NUMBER, enough=whole(0), watch_at=each(whole(0), empty=True)
+)
 def train_hinge(
     network: nn.Sequential,
     inputs: torch.Tensor,

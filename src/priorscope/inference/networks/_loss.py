@@ -9,6 +9,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from priorscope.checks import ANY_NUMBER, POSITIVE, checked
+
 __all__ = ["Loss", "Squared", "Logistic", "Hinge", "QuadraticHinge", "SoftHinge", "LOSSES", "as_loss"]
 
 
@@ -93,6 +95,7 @@ class _Margin(Loss):
         return (self.slack(predictions, targets) < 0).flatten(-2).all(-1)
 
 
+@checked(margin=ANY_NUMBER)
 @dataclass(frozen=True)
 class Hinge(_Margin):
     r""":math:`\ell = \max(0, \epsilon - yf)`, summed over outputs.
@@ -106,6 +109,7 @@ class Hinge(_Margin):
         return self.slack(predictions, targets).relu().sum(-1)
 
 
+@checked(margin=ANY_NUMBER)
 @dataclass(frozen=True)
 class QuadraticHinge(_Margin):
     r""":math:`\ell = \tfrac12\max(0, \epsilon - yf)^2`, the finite-range loss of the jamming picture.
@@ -123,6 +127,7 @@ class QuadraticHinge(_Margin):
         return -y * (self.margin - y * predictions).relu()
 
 
+@checked(margin=ANY_NUMBER, sharpness=POSITIVE)
 @dataclass(frozen=True)
 class SoftHinge(_Margin):
     r""":math:`\ell = \tfrac1\beta\log(1 + e^{\beta(\epsilon - yf)})`, the smooth hinge.

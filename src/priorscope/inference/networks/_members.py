@@ -10,11 +10,13 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
+from priorscope.checks import SEED, checked
 from priorscope.contracts import Member, NetworkEnsemble, NetworkStack, is_kernel_model, is_network_stack
 
 __all__ = ["Members"]
 
 
+@checked(seed=SEED)
 class Members:
     """K networks stacked so that one call evaluates all, and one flat tensor (K, P) holds all their parameters.
 

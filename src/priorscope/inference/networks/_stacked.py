@@ -8,6 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, grad_and_value, vmap
 
+from priorscope.checks import NOT_NEGATIVE, SEED, checked, number, whole
+
 __all__ = ["can_batch", "over_networks", "stacked_accuracy", "train_stacked"]
 
 Stacked = dict[str, Tensor]  # parameters and buffers by name, networks along the first axis
@@ -16,6 +18,15 @@ LOOP_FROM = (
 )
 
 
+@checked(
+    epochs=whole(),
+    learning_rate=NOT_NEGATIVE,
+    momentum=number(least=0, below=1),
+    batch=whole(),
+    weight_decay=NOT_NEGATIVE,
+    clip=number(above=0, infinite=True),
+    seed=SEED,
+)
 def train_stacked(
     template: nn.Module,
     stacked: Stacked,

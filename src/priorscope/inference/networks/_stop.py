@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from priorscope.checks import ANY_NUMBER, checked
 from priorscope.inference.networks._loss import Loss
 
 __all__ = ["StopRule", "LossBelow", "AllFitted", "as_stop"]
@@ -30,6 +31,7 @@ class StopRule(ABC):
         """Which members are done."""
 
 
+@checked(value=ANY_NUMBER)
 @dataclass(frozen=True)
 class LossBelow(StopRule):
     """Stop when the mean loss (without any 1/alpha² prefactor or weight decay) is below ``value``.

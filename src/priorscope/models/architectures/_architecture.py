@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from priorscope.checks import SEED, SHAPE, checked, whole
 from priorscope.models.kernels._kernel import Kernel, check_kinds
 from priorscope.models.kernels._reference import reference_diagonal
 from priorscope.models.layers._layer import Layer, Shape
@@ -122,6 +123,7 @@ class Architecture:
 
         return estimate(self, n1, n2, input_shape, **options)
 
+    @checked(input_shape=SHAPE, width=whole(), outputs=whole(), seed=SEED)
     def network(
         self,
         input_shape: Shape,
@@ -140,8 +142,6 @@ class Architecture:
             torch.Size([5, 2])
         """
         shape = tuple(int(s) for s in input_shape)
-        if width < 1 or outputs < 1:
-            raise ValueError(f"network needs width >= 1 and outputs >= 1; got width={width}, outputs={outputs}.")
         self.check_input_shape(shape)
         generator = torch.Generator().manual_seed(int(seed))
         build = Build(generator, parametrisation, initialisation, dtype)
@@ -154,6 +154,7 @@ class Architecture:
         net = nn.Sequential(*modules)
         return Antisymmetric(net) if initialisation == "antisymmetric" else net
 
+    @checked(input_shape=SHAPE, width=whole(), outputs=whole())
     def ensemble(
         self,
         input_shape: Shape,

@@ -9,9 +9,12 @@ from typing import Any
 
 import torch
 
+from priorscope.checks import SEED, SHAPE, checked, whole
+
 __all__ = ["from_factory"]
 
 
+@checked(input_shape=SHAPE, outputs=whole(), seed=SEED)
 def from_factory(factory: Callable[..., Any], input_shape: tuple[int, ...], outputs: int = 1, seed: int = 0) -> Any:
     """What a factory gives for inputs of this shape, drawn with torch's generator at ``seed`` (which is left as it was).
 

@@ -8,6 +8,7 @@ from typing import Literal, overload
 import torch
 from torch import nn
 
+from priorscope.checks import SEED, checked, whole
 from priorscope.models.architectures._architecture import Architecture
 from priorscope.models.architectures._sampled import SampledModel
 from priorscope.models.architectures.reading._check import check_conversion
@@ -44,6 +45,7 @@ def from_module(
 ) -> Architecture | SampledModel: ...
 
 
+@checked(draws=whole(2), seed=SEED)
 def from_module(
     module: nn.Module,
     input_shape: Shape | None = None,

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from torch import Tensor
 
+from priorscope.checks import VARIANCE, checked, whole
 from priorscope.models.architectures._architecture import Architecture
 from priorscope.models.layers._activation import Activation
-from priorscope.models.layers._checks import check_positive
 from priorscope.models.layers._conv import Conv
 from priorscope.models.layers._dense import Dense
 from priorscope.models.layers._flatten import Flatten
@@ -26,12 +26,12 @@ Phi = str | Nonlinearity | Callable[[Tensor], Tensor]
 
 
 def _hidden(layer: Layer, activation: Phi, depth: int) -> tuple[Layer, ...]:
-    check_positive("an architecture", "depth", depth)
     if depth > DEEPEST:
         raise ValueError(f"an architecture has at most {DEEPEST} hidden layers here; got depth={depth}.")
     return (layer, Activation(activation)) * depth
 
 
+@checked(depth=whole(), weight_variance=VARIANCE, bias_variance=VARIANCE)
 def fcn(
     depth: int = 3, activation: Phi = "relu", weight_variance: float = 2.0, bias_variance: float = 0.0
 ) -> Architecture:
@@ -47,6 +47,7 @@ def fcn(
     return Architecture("fcn", (Flatten(), *_hidden(dense, activation, depth), dense))
 
 
+@checked(depth=whole(), kernel_size=whole(), weight_variance=VARIANCE, bias_variance=VARIANCE)
 def lcn(
     depth: int = 3,
     kernel_size: int = 3,
@@ -66,6 +67,7 @@ def lcn(
     return Architecture("lcn", (*_hidden(local, activation, depth), Flatten(), dense))
 
 
+@checked(depth=whole(), kernel_size=whole(), weight_variance=VARIANCE, bias_variance=VARIANCE)
 def vec(
     depth: int = 3,
     kernel_size: int = 3,
@@ -85,6 +87,7 @@ def vec(
     return Architecture("vec", (*_hidden(conv, activation, depth), Flatten(), dense))
 
 
+@checked(depth=whole(), kernel_size=whole(), weight_variance=VARIANCE, bias_variance=VARIANCE)
 def gap(
     depth: int = 3,
     kernel_size: int = 3,
@@ -104,6 +107,7 @@ def gap(
     return Architecture("gap", (*_hidden(conv, activation, depth), GlobalAvgPool(), dense))
 
 
+@checked(depth=whole(), kernel_size=whole(), weight_variance=VARIANCE, bias_variance=VARIANCE, window=whole())
 def lap(
     depth: int = 3,
     kernel_size: int = 3,

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, jacrev, vmap
 
+from priorscope.checks import SEED, checked, whole
 from priorscope.models.architectures.reading._graph import WithoutDropout
 from priorscope.models.kernels._kernel import Kernel, check_kinds
 from priorscope.models.networks._initial_law import InitialLaw, StatesLaws
@@ -42,6 +43,7 @@ class SampledKernel:
     draws: int
 
 
+@checked(draws=whole(2), seed=SEED)
 @dataclass(frozen=True)
 class SampledModel:
     r"""A torch module whose kernels are sampled from networks like it, at its own width.
@@ -75,8 +77,6 @@ class SampledModel:
     @classmethod
     def of(cls, module: nn.Module, *, variances: str, draws: int, seed: int, why: str) -> SampledModel:
         """Read the law by which the module is drawn again: its own, torch's, or that of its present weights."""
-        if not (isinstance(draws, int) and draws >= 2):
-            raise ValueError(f"draws must be a whole number >= 2, so that there is a standard error; got {draws!r}.")
         template = copy.deepcopy(module)
         if variances == "torch":
             _reset(template)

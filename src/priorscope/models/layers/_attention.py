@@ -8,9 +8,9 @@ from math import prod
 import torch
 from torch import Tensor, nn
 
+from priorscope.checks import VARIANCE, checked
 from priorscope.models.kernels._covariance import Covariance
 from priorscope.models.kernels._need import Need
-from priorscope.models.layers._checks import check_variances
 from priorscope.models.layers._conv import check_spatial
 from priorscope.models.layers._layer import Layer, Shape
 from priorscope.models.networks._build import Build
@@ -18,6 +18,7 @@ from priorscope.models.networks._build import Build
 __all__ = ["Attention"]
 
 
+@checked(query_key_variance=VARIANCE, value_variance=VARIANCE, output_variance=VARIANCE, bias_variance=VARIANCE)
 @dataclass(frozen=True)
 class Attention(Layer):
     r"""Softmax self-attention over all pixels with tied queries and keys and logits divided by the width.
@@ -38,10 +39,6 @@ class Attention(Layer):
     value_variance: float = 1.0
     output_variance: float = 1.0
     bias_variance: float = 0.0
-
-    def __post_init__(self) -> None:
-        for variance in (self.query_key_variance, self.value_variance, self.output_variance):
-            check_variances("Attention", variance, self.bias_variance)
 
     @property
     def centres(self) -> bool | None:

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from priorscope.checks import NOT_NEGATIVE, checked, each, optional
 from priorscope.models.kernels._covariance import Covariance
 from priorscope.models.kernels._need import Need
 from priorscope.models.layers._branches import check_branches, common_shape, modules_of, needs_of, propagate_each
@@ -17,6 +18,7 @@ from priorscope.models.networks._build import Build
 __all__ = ["Concatenate"]
 
 
+@checked(shares=optional(each(NOT_NEGATIVE)))
 @dataclass(frozen=True)
 class Concatenate(Layer):
     r"""Channels of all branches one after the other: :math:`K' = \sum_b w_b K_b / \sum_b w_b`, and the same for the NTK.

@@ -8,10 +8,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from priorscope.checks import VARIANCE, checked, whole
 from priorscope.models.kernels._covariance import Covariance
 from priorscope.models.kernels._need import Need
 from priorscope.models.kernels._program import Program, Space
-from priorscope.models.layers._checks import check_padding, check_positive, check_variances
+from priorscope.models.layers._checks import check_padding
 from priorscope.models.layers._layer import Layer, Shape
 from priorscope.models.layers._taps import mean_over_taps, output_size
 from priorscope.models.networks._build import Build
@@ -19,6 +20,7 @@ from priorscope.models.networks._build import Build
 __all__ = ["Conv", "check_spatial"]
 
 
+@checked(kernel_size=whole(), stride=whole(), weight_variance=VARIANCE, bias_variance=VARIANCE)
 @dataclass(frozen=True)
 class Conv(Layer):
     r"""One filter shared by all pixels; 1-D on inputs ``(c, d)``, 2-D on ``(c, h, w)``.
@@ -40,10 +42,7 @@ class Conv(Layer):
     bias_variance: float = 0.0
 
     def __post_init__(self) -> None:
-        check_positive("Conv", "kernel_size", self.kernel_size)
-        check_positive("Conv", "stride", self.stride)
         check_padding("Conv", self.padding)
-        check_variances("Conv", self.weight_variance, self.bias_variance)
 
     @property
     def centres(self) -> bool | None:

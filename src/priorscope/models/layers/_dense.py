@@ -7,16 +7,17 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from priorscope.checks import VARIANCE, checked
 from priorscope.models.kernels._covariance import Covariance
 from priorscope.models.kernels._need import Need
 from priorscope.models.kernels._program import Program, Space
-from priorscope.models.layers._checks import check_variances
 from priorscope.models.layers._layer import Layer, Shape
 from priorscope.models.networks._build import Build
 
 __all__ = ["Dense"]
 
 
+@checked(weight_variance=VARIANCE, bias_variance=VARIANCE)
 @dataclass(frozen=True)
 class Dense(Layer):
     r"""Weights from every channel to every channel; at each pixel alike when the input has pixels.
@@ -30,9 +31,6 @@ class Dense(Layer):
 
     weight_variance: float = 1.0
     bias_variance: float = 0.0
-
-    def __post_init__(self) -> None:
-        check_variances("Dense", self.weight_variance, self.bias_variance)
 
     @property
     def centres(self) -> bool | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from priorscope.checks import checked, number
 from priorscope.models.kernels._covariance import Covariance, pixel_embed
 from priorscope.models.kernels._need import Need
 from priorscope.models.layers._layer import Layer, Shape
@@ -15,6 +16,7 @@ from priorscope.models.networks._build import Build
 __all__ = ["Dropout"]
 
 
+@checked(rate=number(least=0, below=1))
 @dataclass(frozen=True)
 class Dropout(Layer):
     r"""Each number is zero with probability ``rate`` and divided by 1 − rate otherwise, independently per input.
@@ -31,10 +33,6 @@ class Dropout(Layer):
 
     rate: float = 0.5
     whole_channels: bool = False
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.rate < 1:
-            raise ValueError(f"Dropout needs 0 <= rate < 1, the share of numbers dropped; got {self.rate!r}.")
 
     def output_shape(self, shape: Shape, width: int = 1) -> Shape:
         return shape

@@ -9,15 +9,23 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from priorscope.checks import VARIANCE, checked, each, optional, whole
 from priorscope.models.kernels._covariance import Covariance
 from priorscope.models.kernels._need import Need
-from priorscope.models.layers._checks import check_variances
 from priorscope.models.layers._layer import Layer, Shape
 from priorscope.models.networks._build import Build
 
 __all__ = ["GeneralConv", "GeneralConvModule"]
 
 
+@checked(
+    kernel_size=each(whole()),
+    stride=optional(each(whole())),
+    padding=optional(each(each(whole(0)))),
+    dilation=optional(each(whole())),
+    weight_variance=VARIANCE,
+    bias_variance=VARIANCE,
+)
 @dataclass(frozen=True)
 class GeneralConv(Layer):
     r"""Like :class:`Conv`, with filter size, stride, dilation and padding for each axis.
@@ -46,15 +54,13 @@ class GeneralConv(Layer):
         for name, default in (("stride", 1), ("dilation", 1), ("padding", (0, 0))):
             if getattr(self, name) is None:
                 object.__setattr__(self, name, (default,) * n_space)
-        settings = (self.kernel_size, self.strides, self.dilations)
-        whole = all(isinstance(v, int) and v >= 1 for values in settings for v in values)
-        pads = all(len(p) == 2 and all(isinstance(v, int) and v >= 0 for v in p) for p in self.pads)
-        if n_space not in (1, 2) or not whole or not pads or {len(s) for s in (*settings, self.pads)} != {n_space}:
+        settings = (self.kernel_size, self.strides, self.dilations, self.pads)
+        pairs = all(len(p) == 2 for p in self.pads)
+        if n_space not in (1, 2) or not pairs or {len(s) for s in settings} != {n_space}:
             raise ValueError(
                 "GeneralConv needs, for each of one or two axes, a kernel_size, stride and dilation >= 1 and a padding "
                 f"(before, after) >= 0; got {self!r}."
             )
-        check_variances("GeneralConv", self.weight_variance, self.bias_variance)
 
     @property
     def strides(self) -> tuple[int, ...]:

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from priorscope.checks import checked, each, optional, whole
 from priorscope.models.kernels._covariance import Covariance
 from priorscope.models.kernels._need import Need
 from priorscope.models.layers._layer import Layer, Shape
@@ -24,6 +25,7 @@ def _mapped(k: Tensor, maps: list[Tensor]) -> Tensor:
     return k
 
 
+@checked(window=each(whole()), stride=optional(each(whole())), padding=optional(each(whole(0))))
 @dataclass(frozen=True)
 class GeneralAvgPool(Layer):
     r"""Mean over windows with a size, stride and padding for each axis: :math:`K'=PKP^\top`.
@@ -47,9 +49,8 @@ class GeneralAvgPool(Layer):
         if self.padding is None:
             object.__setattr__(self, "padding", (0,) * len(self.window))
         lengths = {len(self.window), len(self.strides), len(self.pads)}
-        positive = all(isinstance(v, int) and v >= 1 for v in (*self.window, *self.strides))
-        small = all(isinstance(p, int) and 0 <= 2 * p <= w for p, w in zip(self.pads, self.window))
-        if lengths not in ({1}, {2}) or not positive or not small:
+        small = all(2 * p <= w for p, w in zip(self.pads, self.window))
+        if lengths not in ({1}, {2}) or not small:
             raise ValueError(
                 "GeneralAvgPool needs, for each of one or two axes, a window and a stride >= 1 and a padding of at most half "
                 f"the window; got {self!r}."

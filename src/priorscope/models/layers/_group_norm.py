@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from priorscope.checks import NOT_NEGATIVE, checked, whole
 from priorscope.models.kernels._covariance import Covariance, pixel_diagonal
 from priorscope.models.kernels._need import Need
-from priorscope.models.layers._checks import check_positive
 from priorscope.models.layers._layer import Layer, Shape
 from priorscope.models.networks._build import Build
 
 __all__ = ["GroupNorm", "GroupNormModule"]
 
 
+@checked(groups=whole(), epsilon=NOT_NEGATIVE)
 @dataclass(frozen=True)
 class GroupNorm(Layer):
     r"""Mean zero and variance one over all pixels and the channels of each of ``groups`` groups; no learnt scale.
@@ -34,9 +35,6 @@ class GroupNorm(Layer):
 
     groups: int = 1
     epsilon: float = 1e-12
-
-    def __post_init__(self) -> None:
-        check_positive("GroupNorm", "groups", self.groups)
 
     def output_shape(self, shape: Shape, width: int = 1) -> Shape:
         return shape

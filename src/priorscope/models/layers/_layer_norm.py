@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from torch import Tensor, nn
 
+from priorscope.checks import NOT_NEGATIVE, checked
 from priorscope.models.kernels._covariance import Covariance
 from priorscope.models.kernels._instructions import NORM
 from priorscope.models.kernels._need import Need
@@ -16,6 +17,7 @@ from priorscope.models.networks._build import Build
 __all__ = ["LayerNorm"]
 
 
+@checked(epsilon=NOT_NEGATIVE)
 @dataclass(frozen=True)
 class LayerNorm(Layer):
     r"""Mean zero and variance one over the channels, at each pixel by itself; no learnt scale.

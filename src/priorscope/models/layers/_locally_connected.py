@@ -7,10 +7,11 @@ from math import prod
 
 from torch import Tensor, nn
 
+from priorscope.checks import VARIANCE, checked, whole
 from priorscope.models.kernels._covariance import Covariance, pixel_embed
 from priorscope.models.kernels._need import Need
 from priorscope.models.kernels._program import Program, Space
-from priorscope.models.layers._checks import check_padding, check_positive, check_variances
+from priorscope.models.layers._checks import check_padding
 from priorscope.models.layers._conv import check_spatial
 from priorscope.models.layers._layer import Layer, Shape
 from priorscope.models.layers._taps import gather_patches, mean_over_taps, output_size
@@ -19,6 +20,7 @@ from priorscope.models.networks._build import Build
 __all__ = ["LocallyConnected"]
 
 
+@checked(kernel_size=whole(), stride=whole(), weight_variance=VARIANCE, bias_variance=VARIANCE)
 @dataclass(frozen=True)
 class LocallyConnected(Layer):
     r"""Like :class:`Conv`, with a filter and a bias of its own at every pixel.
@@ -38,10 +40,7 @@ class LocallyConnected(Layer):
     bias_variance: float = 0.0
 
     def __post_init__(self) -> None:
-        check_positive("LocallyConnected", "kernel_size", self.kernel_size)
-        check_positive("LocallyConnected", "stride", self.stride)
         check_padding("LocallyConnected", self.padding)
-        check_variances("LocallyConnected", self.weight_variance, self.bias_variance)
 
     @property
     def centres(self) -> bool | None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from torch import Tensor, nn
 
+from priorscope.checks import NOT_NEGATIVE, checked
 from priorscope.models.kernels._covariance import Covariance
 from priorscope.models.kernels._need import Need
 from priorscope.models.layers._layer import Layer, Shape
@@ -14,6 +15,7 @@ from priorscope.models.networks._build import Build
 __all__ = ["RMSNorm", "RMSNormModule"]
 
 
+@checked(epsilon=NOT_NEGATIVE)
 @dataclass(frozen=True)
 class RMSNorm(Layer):
     r"""Mean square one over the channels, at each pixel by itself; no learnt scale.

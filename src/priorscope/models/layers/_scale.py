@@ -7,6 +7,7 @@ from math import isfinite
 
 from torch import Tensor, nn
 
+from priorscope.checks import ANY_NUMBER, checked
 from priorscope.models.kernels._covariance import Covariance
 from priorscope.models.kernels._need import Need
 from priorscope.models.layers._layer import Layer, Shape
@@ -15,6 +16,7 @@ from priorscope.models.networks._build import Build
 __all__ = ["Scale", "ScaleModule"]
 
 
+@checked(factor=ANY_NUMBER)
 @dataclass(frozen=True)
 class Scale(Layer):
     r"""Every number times the same fixed constant c: :math:`K' = c^2 K`, :math:`\Theta' = c^2\,\Theta`.

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from priorscope.checks import checked, optional, whole
 from priorscope.models.kernels._covariance import Covariance
 from priorscope.models.kernels._need import Need
 from priorscope.models.kernels._program import Program, Space
-from priorscope.models.layers._checks import check_positive
 from priorscope.models.layers._conv import check_spatial
 from priorscope.models.layers._layer import Layer, Shape
 from priorscope.models.layers._taps import output_size
@@ -37,6 +37,7 @@ def _pool(k: Tensor, n_space: int, window: int, stride: int, mean: bool) -> Tens
     return k
 
 
+@checked(window=whole(), stride=optional(whole()))
 @dataclass(frozen=True)
 class AvgPool(Layer):
     r"""Mean over windows, unpadded: :math:`K'_{\alpha\alpha'} = w^{-2}\sum_{\beta\beta'} K_{s\alpha+\beta,s\alpha'+\beta'}`.
@@ -52,10 +53,8 @@ class AvgPool(Layer):
     stride: int | None = None
 
     def __post_init__(self) -> None:
-        check_positive("AvgPool", "window", self.window)
         if self.stride is None:
             object.__setattr__(self, "stride", self.window)
-        check_positive("AvgPool", "stride", self.stride)
 
     def output_shape(self, shape: Shape, width: int = 1) -> Shape:
         return _pooled_shape("AvgPool", shape, self.window, self.stride or self.window)
@@ -79,6 +78,7 @@ class AvgPool(Layer):
         return (1, 1)
 
 
+@checked(window=whole(), stride=optional(whole()))
 @dataclass(frozen=True)
 class SumPool(Layer):
     r"""Sum over windows, unpadded: :math:`K'_{\alpha\alpha'} = \sum_{\beta\beta'} K_{s\alpha+\beta,s\alpha'+\beta'}`.
@@ -92,10 +92,8 @@ class SumPool(Layer):
     stride: int | None = None
 
     def __post_init__(self) -> None:
-        check_positive("SumPool", "window", self.window)
         if self.stride is None:
             object.__setattr__(self, "stride", self.window)
-        check_positive("SumPool", "stride", self.stride)
 
     def output_shape(self, shape: Shape, width: int = 1) -> Shape:
         return _pooled_shape("SumPool", shape, self.window, self.stride or self.window)

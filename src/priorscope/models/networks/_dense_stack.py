@@ -9,11 +9,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from priorscope.checks import SEED, checked, each, whole
 from priorscope.models.networks._smooth_rectifier import SmoothRectifier, phi, phi_slope
 
 __all__ = ["DenseStack"]
 
 
+@checked(dim=whole(), width=whole(), depth=whole(), seeds=each(SEED))
 class DenseStack(nn.Module):
     r"""K networks :math:`f = W^L z^L/\sqrt h`, :math:`z^{l+1} = \sigma(W^l z^l/\sqrt{n_l} + B^l)`, entries of W from N(0, 1).
 

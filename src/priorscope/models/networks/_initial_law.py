@@ -10,9 +10,12 @@ from typing import Literal, Protocol, runtime_checkable
 import torch
 from torch import Tensor
 
+from priorscope.checks import ANY_NUMBER, checked, whole
+
 __all__ = ["InitialLaw", "StatesLaws"]
 
 
+@checked(size=ANY_NUMBER, fan_in=whole(), sites=whole())
 @dataclass(frozen=True)
 class InitialLaw:
     r"""How the entries of one parameter are drawn.

@@ -7,11 +7,14 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
+from priorscope.checks import ANY_NUMBER, SEED, checked, whole
+
 __all__ = ["count_weights", "plain_network"]
 
 ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "tanh": nn.Tanh, "linear": nn.Identity}
 
 
+@checked(dim=whole(), width=whole(), depth=whole(0), outputs=whole(), seed=SEED, gain=ANY_NUMBER)
 def plain_network(
     dim: int, width: int, depth: int, *, outputs: int = 1, activation: str = "relu", seed: int = 0, gain: float = 1.0
 ) -> nn.Sequential:

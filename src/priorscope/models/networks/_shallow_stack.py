@@ -8,11 +8,13 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor, nn
 
+from priorscope.checks import SEED, checked, each, whole
 from priorscope.models.networks._smooth_rectifier import TracedRectifier, phi, phi_slope
 
 __all__ = ["ShallowStack"]
 
 
+@checked(width=whole(), seeds=each(SEED))
 class ShallowStack(nn.Module):
     r"""K networks :math:`f = \frac{1}{\sqrt h}\sum_i c_i\,\sigma(w_i\cdot x/\sqrt d + b_i)`, all parameters N(0, 1).
 

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from priorscope.checks import ANY_NUMBER, checked
 from priorscope.models.kernels._instructions import EXPONENTIAL
-from priorscope.models.nonlinearities._checks import check_finite
 from priorscope.models.nonlinearities._nonlinearity import Nonlinearity
 
 __all__ = ["Exponential"]
 
 
+@checked(amplitude=ANY_NUMBER, rate=ANY_NUMBER)
 @dataclass(frozen=True)
 class Exponential(Nonlinearity):
     r""":math:`A\,e^{bx}`.
@@ -28,9 +29,6 @@ class Exponential(Nonlinearity):
 
     amplitude: float = 1.0
     rate: float = 1.0
-
-    def __post_init__(self) -> None:
-        check_finite("Exponential", amplitude=self.amplitude, rate=self.rate)
 
     def __call__(self, x: Tensor) -> Tensor:
         return self.amplitude * torch.exp(self.rate * x)

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from priorscope.checks import ANY_NUMBER, POSITIVE, checked
 from priorscope.models.kernels._instructions import GAUSSIAN
-from priorscope.models.nonlinearities._checks import check_finite, check_positive
 from priorscope.models.nonlinearities._nonlinearity import UNSURE, Nonlinearity, determinant, refuse_unresolved, steep
 
 __all__ = ["Gaussian"]
 
 
+@checked(amplitude=ANY_NUMBER, precision=POSITIVE)
 @dataclass(frozen=True)
 class Gaussian(Nonlinearity):
     r""":math:`A\,e^{-b x^2}`.
@@ -30,10 +31,6 @@ class Gaussian(Nonlinearity):
 
     amplitude: float = 1.0
     precision: float = 1.0
-
-    def __post_init__(self) -> None:
-        check_finite("Gaussian", amplitude=self.amplitude)
-        check_positive("Gaussian", precision=self.precision)
 
     def __call__(self, x: Tensor) -> Tensor:
         return self.amplitude * torch.exp(-self.precision * x * x)

@@ -10,11 +10,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from priorscope.checks import ANY_NUMBER, check, checked, each, whole
 from priorscope.models.kernels._instructions import RECTIFIER
-from priorscope.models.nonlinearities._checks import check_degree, check_finite
 from priorscope.models.nonlinearities._nonlinearity import Nonlinearity
 
 __all__ = ["Hermite", "Linear", "Monomial", "Polynomial"]
+
+
+DEGREE = whole(0, most=100)  # E[x^200] = 199!! has 187 digits
 
 
 def _evaluate(coefficients: Sequence[float], x: Tensor) -> Tensor:
@@ -59,6 +62,7 @@ def _hermite(degree: int, k12: Tensor, k11: Tensor, k22: Tensor) -> Tensor:
     return total
 
 
+@checked(coefficients=each(ANY_NUMBER, empty=True))
 @dataclass(frozen=True)
 class Polynomial(Nonlinearity):
     r""":math:`\sum_j c_j x^j`, coefficients from the constant upwards.
@@ -79,9 +83,7 @@ class Polynomial(Nonlinearity):
         object.__setattr__(self, "coefficients", tuple(float(c) for c in self.coefficients))
         if not self.coefficients:
             raise ValueError("Polynomial needs at least one coefficient (the constant); got none.")
-        check_degree("Polynomial", len(self.coefficients) - 1)
-        for power, coefficient in enumerate(self.coefficients):
-            check_finite("Polynomial", **{f"coefficient of x^{power}": coefficient})
+        check("Polynomial", "degree", len(self.coefficients) - 1, DEGREE)
 
     @property
     def odd(self) -> bool:
@@ -97,6 +99,7 @@ class Polynomial(Nonlinearity):
         return _expectation(_derivative(self.coefficients), k12, k11, k22)
 
 
+@checked(degree=DEGREE)
 @dataclass(frozen=True)
 class Monomial(Nonlinearity):
     """x to a whole power.
@@ -108,9 +111,6 @@ class Monomial(Nonlinearity):
     """
 
     degree: int = 2
-
-    def __post_init__(self) -> None:
-        check_degree("Monomial", self.degree)
 
     @property
     def coefficients(self) -> tuple[float, ...]:
@@ -131,6 +131,7 @@ class Monomial(Nonlinearity):
         return _expectation(_derivative(self.coefficients), k12, k11, k22)
 
 
+@checked(degree=DEGREE)
 @dataclass(frozen=True)
 class Hermite(Nonlinearity):
     r"""Probabilists' Hermite polynomial over :math:`\sqrt{n!}`: at unit variances :math:`E[\phi\phi] = k_{12}^n`.
@@ -148,9 +149,6 @@ class Hermite(Nonlinearity):
     """
 
     degree: int = 2
-
-    def __post_init__(self) -> None:
-        check_degree("Hermite", self.degree)
 
     @property
     def coefficients(self) -> tuple[float, ...]:

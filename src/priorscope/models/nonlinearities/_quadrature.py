@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from priorscope.models.nonlinearities._checks import check_positive
+from priorscope.checks import POSITIVE, checked, whole
 from priorscope.models.nonlinearities._nonlinearity import Nonlinearity, cosine, safe_sqrt
 
 __all__ = ["Quadrature"]
@@ -56,6 +56,7 @@ def _rule(n_terms: int, halvings: int) -> tuple[Tensor, Tensor, Tensor]:
     return x, p, torch.stack(polynomials[:n_terms], -1) * p[:, None]
 
 
+@checked(n_terms=whole(2, most=8192), tolerance=POSITIVE)
 @dataclass(frozen=True)
 class Quadrature(Nonlinearity):
     r"""A nonlinearity without closed form.
@@ -85,9 +86,6 @@ class Quadrature(Nonlinearity):
     def __post_init__(self) -> None:
         if not callable(self.fn):
             raise TypeError(f"Quadrature needs an elementwise torch function; got {type(self.fn).__name__}.")
-        if not (isinstance(self.n_terms, int) and 2 <= self.n_terms <= 8192):
-            raise ValueError(f"Quadrature needs a whole number n_terms from 2 to 8192; got {self.n_terms!r}.")
-        check_positive("Quadrature", tolerance=self.tolerance)
 
     @property
     def odd(self) -> bool:

@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from priorscope.checks import ANY_NUMBER, checked
 from priorscope.models.kernels._instructions import RECTIFIER
-from priorscope.models.nonlinearities._checks import check_finite
 from priorscope.models.nonlinearities._nonlinearity import Nonlinearity, cosine
 
 __all__ = ["ABReLU", "Abs", "LeakyReLU", "ReLU", "arcsine"]
@@ -72,6 +72,7 @@ def _rectifier_derivative(left: float, right: float, k12: Tensor, k11: Tensor, k
     return line**2 + fold**2 * (2 / pi) * _ArcSine.apply(c)
 
 
+@checked(left=ANY_NUMBER, right=ANY_NUMBER)
 @dataclass(frozen=True)
 class ABReLU(Nonlinearity):
     r"""Slope ``left`` below zero and ``right`` above: :math:`\phi(x) = \frac{l+r}{2}x + \frac{r-l}{2}|x|`.
@@ -92,9 +93,6 @@ class ABReLU(Nonlinearity):
 
     left: float = 0.0
     right: float = 1.0
-
-    def __post_init__(self) -> None:
-        check_finite("ABReLU", left=self.left, right=self.right)
 
     def __call__(self, x: Tensor) -> Tensor:
         return self.right * x.relu() - self.left * (-x).relu()
@@ -135,6 +133,7 @@ class ReLU(Nonlinearity):
         return RECTIFIER, (0.0, 1.0)
 
 
+@checked(slope=ANY_NUMBER)
 @dataclass(frozen=True)
 class LeakyReLU(Nonlinearity):
     """x above zero, ``slope`` x below. Default slope 0.01, torch's.
@@ -146,9 +145,6 @@ class LeakyReLU(Nonlinearity):
     """
 
     slope: float = 0.01
-
-    def __post_init__(self) -> None:
-        check_finite("LeakyReLU", slope=self.slope)
 
     def __call__(self, x: Tensor) -> Tensor:
         return torch.nn.functional.leaky_relu(x, self.slope)

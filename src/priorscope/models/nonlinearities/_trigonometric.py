@@ -8,8 +8,8 @@ from math import cos, pi, sin, sqrt
 import torch
 from torch import Tensor
 
+from priorscope.checks import ANY_NUMBER, POSITIVE, checked
 from priorscope.models.kernels._instructions import SINE
-from priorscope.models.nonlinearities._checks import check_finite, check_positive
 from priorscope.models.nonlinearities._nonlinearity import UNSURE, Nonlinearity, refuse_unresolved, steep
 
 __all__ = ["Cosine", "RBF", "Sine"]
@@ -37,6 +37,7 @@ def _near(who: str, frequency: float, k12: Tensor, k11: Tensor, k22: Tensor) -> 
     return value
 
 
+@checked(amplitude=ANY_NUMBER, frequency=ANY_NUMBER, phase=ANY_NUMBER)
 @dataclass(frozen=True)
 class Sine(Nonlinearity):
     r"""A sin(ωx + p).
@@ -55,9 +56,6 @@ class Sine(Nonlinearity):
     amplitude: float = 1.0
     frequency: float = 1.0
     phase: float = 0.0
-
-    def __post_init__(self) -> None:
-        check_finite("Sine", amplitude=self.amplitude, frequency=self.frequency, phase=self.phase)
 
     @property
     def odd(self) -> bool:
@@ -78,6 +76,7 @@ class Sine(Nonlinearity):
         return SINE, (self.amplitude, self.frequency, sin(self.phase) ** 2, cos(self.phase) ** 2)
 
 
+@checked(amplitude=ANY_NUMBER, frequency=ANY_NUMBER)
 @dataclass(frozen=True)
 class Cosine(Nonlinearity):
     """A cos(ωx): :class:`Sine` with phase π/2.
@@ -90,9 +89,6 @@ class Cosine(Nonlinearity):
 
     amplitude: float = 1.0
     frequency: float = 1.0
-
-    def __post_init__(self) -> None:
-        check_finite("Cosine", amplitude=self.amplitude, frequency=self.frequency)
 
     def __call__(self, x: Tensor) -> Tensor:
         return self.amplitude * torch.cos(self.frequency * x)
@@ -107,6 +103,7 @@ class Cosine(Nonlinearity):
         return SINE, (self.amplitude, self.frequency, 1.0, 0.0)
 
 
+@checked(gamma=POSITIVE)
 @dataclass(frozen=True)
 class RBF(Nonlinearity):
     r""":math:`\sqrt 2\sin(\sqrt{2\gamma}\,x + \pi/4)`, whose covariance map is the Gaussian kernel.
@@ -123,9 +120,6 @@ class RBF(Nonlinearity):
     """
 
     gamma: float = 1.0
-
-    def __post_init__(self) -> None:
-        check_positive("RBF", gamma=self.gamma)
 
     def __call__(self, x: Tensor) -> Tensor:
         return sqrt(2) * torch.sin(sqrt(2 * self.gamma) * x + pi / 4)

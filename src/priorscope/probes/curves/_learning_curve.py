@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from priorscope.checks import NOT_NEGATIVE, POSITIVE, SEED, checked, optional, whole, word_or
 from priorscope.contracts import LabelledData
 from priorscope.probes.curves.pilot import (
     Nested,
@@ -97,11 +98,7 @@ def _sizes(n: int, closed_form: bool) -> NDArray[np.int64]:
 
 
 def check_ridge(ridge: float | str, time: float | None) -> None:
-    """A ridge is a number of at least 0 or the word "tuned"; training to a finite time has no ridge to tune."""
-    if (ridge != "tuned" if isinstance(ridge, str) else ridge < 0) or (time is not None and time <= 0):
-        raise ValueError(
-            f"wanted ridge >= 0 or 'tuned', and time > 0 (None: trained to the end); got ridge = {ridge!r}, time = {time}."
-        )
+    """Training to a finite time has no ridge to tune."""
     if isinstance(ridge, str) and time is not None:
         raise ValueError(
             f"a tuned ridge is for training to the end; got time = {time}. Give a number as ridge, or no time."
@@ -172,6 +169,9 @@ def measure(
     )
 
 
+@checked(
+    pilot=optional(whole()), ridge=word_or(NOT_NEGATIVE, "tuned"), time=optional(POSITIVE), orderings=whole(), seed=SEED
+)
 def learning_curve(
     data: LabelledData,
     model: object,

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from priorscope.checks import POSITIVE, SEED, SHAPE, check, checked, number, optional, whole
 from priorscope.machine import free_memory
 from priorscope.probes.geometry._draws import Draws
 from priorscope.probes.geometry._engine import rows_by_loop, rows_by_vmap, sign_cotangents, stratified_cotangents
@@ -23,6 +24,13 @@ LARGE_FEATURES = 1  # the same for large models, where a feature costs as much a
 VMAP_LIMIT = 1_500_000  # parameters beyond which a batched convolution is slower than a plain one
 
 
+@checked(
+    n_models=whole(2),
+    n_probes=whole(),
+    probe_std=POSITIVE,
+    precision=optional(number(above=0, below=1, advice="It is a relative error, such as 0.05.")),
+    seed=SEED,
+)
 def average_geometry(
     model: Any,
     probe: Tensor | tuple[int, ...],
@@ -64,16 +72,12 @@ def average_geometry(
         >>> [round(v, 1) for v in G.matrix.diagonal().tolist()]  # variance of U(-1/√3, 1/√3) is 1/9
         [0.1, 0.1, 0.1]
     """
-    shape, points = _probe(probe, n_probes, probe_std)
-    if n_models < 2:
-        raise ValueError(f"average_geometry needs n_models >= 2 to know its error; got {n_models}.")
+    shape, points = _probe(probe)
     if readout not in ("auto", "sample") or engine not in ("auto", "vmap", "loop"):
         raise ValueError(
             "readout is 'auto' or 'sample' and engine 'auto', 'vmap' or 'loop'; "
             f"got readout={readout!r}, engine={engine!r}."
         )
-    if precision is not None and not 0 < precision < 1:
-        raise ValueError(f"precision is a relative error between 0 and 1, such as 0.05; got {precision}.")
     _check_memory(math.prod(shape))
     start = time.perf_counter()
     draws = Draws(model, shape, seed, **network)
@@ -177,13 +181,12 @@ def _relative(total: Tensor, squares: Tensor, done: int, n_blocks: int) -> float
     return float(_error(total, squares, done, n_blocks).norm() / (total / done).norm())
 
 
-def _probe(probe: Tensor | tuple[int, ...], n_probes: int, std: float) -> tuple[tuple[int, ...], Tensor | None]:
-    if n_probes < 1 or std <= 0:
-        raise ValueError(f"probes need n_probes >= 1 and probe_std > 0; got {n_probes} and {std}.")
+def _probe(probe: Tensor | tuple[int, ...]) -> tuple[tuple[int, ...], Tensor | None]:
     if isinstance(probe, Tensor):
         if probe.ndim < 2 or len(probe) == 0 or not torch.isfinite(probe).all():
             raise ValueError(f"probe points must be finite with shape (n, *input_shape); got {tuple(probe.shape)}.")
         return tuple(probe.shape[1:]), probe
+    check("a probe", "shape", probe, SHAPE)
     return tuple(int(s) for s in probe), None
 
 

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch.func import functional_call, jvp, vjp, vmap
 
+from priorscope.checks import POSITIVE, SEED, checked, whole
 from priorscope.inference import can_batch
 from priorscope.probes.geometry._average import _draw_probes, _error, _probe
 from priorscope.probes.geometry._correlation import matrix_correlation, second_moment
@@ -76,6 +77,7 @@ class GeometryEvolution:
         )
 
 
+@checked(n_models=whole(2), n_probes=whole(), probe_std=POSITIVE, seed=SEED)
 def geometry_evolution(
     model: Any,
     inputs: Tensor,
@@ -102,9 +104,7 @@ def geometry_evolution(
         >>> round(move.corr_s, 1)  # a linear model moves along -S
         -1.0
     """
-    shape, points = _probe(tuple(inputs.shape[1:]) if probe is None else probe, n_probes, probe_std)
-    if n_models < 2:
-        raise ValueError(f"geometry_evolution needs n_models >= 2 to know its error; got {n_models}.")
+    shape, points = _probe(tuple(inputs.shape[1:]) if probe is None else probe)
     draws = Draws(model, shape, seed, **network)
     if isinstance(model, list | tuple):
         n_models = min(n_models, len(model))

@@ -9,6 +9,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from priorscope.checks import SEED, checked, whole
 from priorscope.data import Dataset
 from priorscope.probes.geometry import AverageGeometry, average_geometry
 
@@ -53,6 +54,7 @@ class FeatureRemoval:
         return bars.properties(width=320, height=80)
 
 
+@checked(k=whole(), n_models=whole(2), seed=SEED)
 def remove_features(
     data: Dataset,
     k: int,

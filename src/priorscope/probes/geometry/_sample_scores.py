@@ -9,6 +9,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from priorscope.checks import SEED, checked, number, whole
 from priorscope.data import Dataset
 from priorscope.probes.geometry import AverageGeometry, average_geometry
 
@@ -55,6 +56,7 @@ class SampleScores:
         return base.properties(width=420, height=240)
 
 
+@checked(n_models=whole(2), seed=SEED)
 def sample_scores(
     data: Dataset,
     model: Any,
@@ -78,6 +80,7 @@ def sample_scores(
     return SampleScores(G.score(data.inputs), data.name, data.train_labels)
 
 
+@checked(fraction=number(least=0, below=1), seed=SEED)
 def prune(
     data: Dataset,
     fraction: float,
@@ -101,8 +104,8 @@ def prune(
         40
     """
     n = len(data.train)
-    if not 0 <= fraction < 1 or n - round(n * fraction) < 2:
-        raise ValueError(f"prune needs 0 <= fraction < 1 and must leave 2 samples of {n}; got fraction = {fraction}.")
+    if n - round(n * fraction) < 2:
+        raise ValueError(f"prune must leave 2 samples of {n}; got fraction = {fraction}.")
     if scores is None and model is not None:
         scores = sample_scores(data, model, seed=seed, **options)
     if scores is None:

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
+from priorscope.checks import NOT_NEGATIVE, POSITIVE, SEED, checked, number, whole
 from priorscope.data import Dataset
 from priorscope.inference import can_batch, over_networks, stacked_accuracy, train_stacked
 from priorscope.probes.geometry import AverageGeometry, average_geometry
@@ -91,6 +92,18 @@ class GeometryTrajectory:
         return above & below
 
 
+@checked(
+    epochs=whole(),
+    n_networks=whole(),
+    learning_rate=NOT_NEGATIVE,
+    momentum=number(least=0, below=1),
+    batch=whole(),
+    clip=number(above=0, infinite=True),
+    n_models=whole(2),
+    n_probes=whole(),
+    probe_std=POSITIVE,
+    seed=SEED,
+)
 def geometry_trajectory(
     data: Dataset,
     model: Any,
@@ -131,8 +144,6 @@ def geometry_trajectory(
             f"geometry_trajectory needs two classes with targets ±1, one output; got targets {tuple(y.shape)}. "
             "Take a binary label scheme, such as classes='parity'."
         )
-    if epochs < 1 or n_networks < 1:
-        raise ValueError(f"geometry_trajectory needs epochs >= 1 and n_networks >= 1; got {epochs} and {n_networks}.")
     G = geometry or average_geometry(model, data.input_shape, n_models=n_models, seed=seed, **network)
     S = second_moment(data.inputs)
     GSG = G.matrix.double() @ S @ G.matrix.double()

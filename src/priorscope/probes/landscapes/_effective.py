@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from priorscope.checks import NOT_NEGATIVE, checked
 from priorscope.inference import Members
 from priorscope.models import ReLU
 from priorscope.models.layers._activation import ActivationModule
@@ -12,6 +13,7 @@ from priorscope.models.layers._activation import ActivationModule
 __all__ = ["count_cusps", "effective_parameters"]
 
 
+@checked(tolerance=NOT_NEGATIVE)
 def effective_parameters(network: nn.Module, inputs: Tensor, *, tolerance: float = 1e-8) -> int:
     r"""Dimension of the tangent space of the functions :math:`f(\cdot; w)` near the data.
 
@@ -43,6 +45,7 @@ def effective_parameters(network: nn.Module, inputs: Tensor, *, tolerance: float
     return int((values > tolerance * values[0]).sum())
 
 
+@checked(tolerance=NOT_NEGATIVE)
 @torch.no_grad()
 def count_cusps(network: nn.Module, inputs: Tensor, *, tolerance: float = 1e-6) -> int:
     """Pairs (pattern, neuron) whose pre-activation is zero within ``tolerance``: kinks of ReLU that the data sit on.

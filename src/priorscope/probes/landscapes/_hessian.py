@@ -10,6 +10,7 @@ import torch
 from scipy.sparse.linalg import LinearOperator
 from torch import Tensor, nn
 
+from priorscope.checks import SEED, checked, whole
 from priorscope.inference import Loss, Members
 from priorscope.inference.networks._dense_pass import DensePass
 from priorscope.probes.landscapes._dense_hessian import dense_parts
@@ -158,6 +159,7 @@ def hessian_operators(network: nn.Module, inputs: Tensor, targets: Tensor, loss:
     return HessianOperators(operator(first), operator(second))
 
 
+@checked(steps=whole(), probes=whole(), seed=SEED)
 def lanczos_density(
     operator: LinearOperator, *, steps: int = 60, probes: int = 4, seed: int = 0
 ) -> tuple[np.ndarray, np.ndarray]:

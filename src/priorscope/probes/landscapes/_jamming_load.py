@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from priorscope.checks import checked, each, whole
 from priorscope.contracts import Inference, Samples
 from priorscope.models import count_weights
 from priorscope.probes.landscapes._jamming_point import Trained, finished, parts_of
@@ -85,6 +86,7 @@ class JammingLoad:
         return points + rule.encode(x="n_train:Q")
 
 
+@checked(sizes=each(whole(), empty=True), seeds=whole())
 def jamming_load(
     model: Trained,
     data: Samples | None = None,

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from priorscope.checks import checked, whole
 from priorscope.contracts import Samples
 from priorscope.inference import Loss, Members, QuadraticHinge, as_loss, check_data
 from priorscope.models import count_weights
@@ -176,6 +177,7 @@ class Landscape:
         )
 
 
+@checked(dense_up_to=whole(0), lanczos_steps=whole(), probes=whole())
 def landscape(
     network: nn.Module,
     data: Samples,

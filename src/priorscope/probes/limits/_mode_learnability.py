@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from priorscope.checks import NOT_NEGATIVE, POSITIVE, check, checked, each
+
 if TYPE_CHECKING:
     import altair as alt
 
@@ -17,6 +19,7 @@ __all__ = ["ModeLearnability", "effective_regularisation", "mode_learnability"]
 Array = NDArray[np.float64]
 
 
+@checked(ridge=NOT_NEGATIVE)
 def effective_regularisation(
     eigenvalues: ArrayLike, n: ArrayLike, *, ridge: float = 0.0, multiplicities: ArrayLike | None = None
 ) -> Array:
@@ -40,8 +43,7 @@ def effective_regularisation(
             f"effective_regularisation needs non-negative finite eigenvalues, at least one positive; got {lam.size} "
             f"between {lam.min(initial=0):.3g} and {lam.max(initial=0):.3g}. Clip the round-off of a Gram matrix at zero."
         )
-    if (sizes <= 0).any() or ridge < 0:
-        raise ValueError(f"effective_regularisation needs n > 0 and ridge >= 0; got n = {sizes}, ridge = {ridge}.")
+    check("effective_regularisation", "n", n, each(POSITIVE, alone=True))
     flat = sizes.ravel()
     total = float((weight * lam).sum())
     low = np.full(flat.shape, np.log(total) - 80.0)
@@ -105,6 +107,7 @@ class ModeLearnability:
         )
 
 
+@checked(n=POSITIVE, ridge=NOT_NEGATIVE, noise=NOT_NEGATIVE)
 def mode_learnability(
     eigenvalues: ArrayLike,
     n: float,

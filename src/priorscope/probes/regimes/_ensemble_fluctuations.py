@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from priorscope.checks import checked, each, whole
 from priorscope.statistics import Interval, seed_interval
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class Fluctuations:
         )
 
 
+@checked(sizes=each(whole()))
 def fluctuations(outputs: ArrayLike, targets: ArrayLike, sizes: Sequence[int] = (1, 2, 4, 8, 16)) -> Fluctuations:
     r"""Output variance and ensemble errors of K trained members with outputs (K, n) or (K, n, 1) on n test points.
 

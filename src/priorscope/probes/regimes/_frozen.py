@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from priorscope.checks import checked, number, optional
 from priorscope.contracts import Samples
 from priorscope.inference import FittedNetworks, GradientFlow
 from priorscope.probes.regimes._movement import stacked_ntk
@@ -98,6 +99,7 @@ class FrozenNetworks:
         return torch.stack([fit.predict(k) for fit, k in zip(self.fits, cross)])
 
 
+@checked(time=optional(number(least=0, infinite=True)))
 def frozen_training(
     fitted: FittedNetworks, data: Samples, *, time: float | None = None, flow: GradientFlow | None = None
 ) -> FrozenNetworks:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from priorscope.checks import NOT_NEGATIVE, checked
+
 if TYPE_CHECKING:
     import altair as alt
     import pandas as pd
@@ -64,6 +66,7 @@ class KernelFluctuations:
         )
 
 
+@checked(jitter=NOT_NEGATIVE)
 def kernel_fluctuations(
     kernels: Tensor,
     crosses: Tensor,

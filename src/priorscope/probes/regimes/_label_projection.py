@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from priorscope.checks import checked, whole
 from priorscope.inference import FittedNetworks
 from priorscope.probes.regimes._movement import stacked_ntk
 
@@ -103,6 +104,7 @@ class LabelProjection:
         return panels.resolve_scale(color="independent")
 
 
+@checked(top=whole())
 def label_projection(fitted: FittedNetworks, inputs: Tensor, targets: Tensor, *, top: int = 10) -> LabelProjection:
     """Eigenvectors of the tangent kernel on ``inputs`` against their labels, at every time the flow kept parameters.
 

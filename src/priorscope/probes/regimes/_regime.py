@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from priorscope.checks import POSITIVE, checked, each, optional, whole
 from priorscope.contracts import LabelledData, MovableData, NetworkFamily, require
 from priorscope.inference import FittedNetworks, GradientFlow
 from priorscope.models import count_weights
@@ -21,6 +22,7 @@ __all__ = ["regime"]
 RANDOM_LABELS = 2.85  # training points per weight at which random labels are just fitted: claim J.2
 
 
+@checked(alphas=optional(each(POSITIVE)), alpha=POSITIVE, seeds=whole(), n_probe=whole(), rounds=whole(0))
 def regime(
     system: System,
     alphas: Sequence[float] | None = None,
@@ -55,8 +57,6 @@ def regime(
     """
     advice = "Use priorscope.models.from_module(network)."
     family = require(system.model, NetworkFamily, "an architecture, to make networks of other seeds", advice)
-    if not alpha > 0:
-        raise ValueError(f"alpha must be > 0; got {alpha}.")
     data = require(system.data, MovableData, "a dataset with a method subset", "Use priorscope.data.from_arrays.")
     if quick:
         seeds = 1

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from priorscope.checks import SEED, checked, whole
 from priorscope.contracts import KernelModel, is_kernel_model, kernel_matrix
 
 if TYPE_CHECKING:
@@ -84,6 +85,7 @@ class Nystrom:
         return bars + base.mark_point(filled=True).encode(alt.Y("eigenvalue:Q", scale=scale), colour)
 
 
+@checked(k=whole(), splits=whole(), seed=SEED)
 def nystrom(
     kernel: KernelModel | KernelFunction,
     sample: Tensor,

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
+from priorscope.checks import checked, each, optional, whole
 from priorscope.contracts import KernelModel, Triple, is_triple, kernel_matrix, require
 from priorscope.statistics import Interval, PowerLaw, fit_power_law, seed_interval
 
@@ -90,6 +91,7 @@ class Spectrum:
         return alt.hconcat(chart, alt.Chart(table).mark_line().encode(rank, share))
 
 
+@checked(fit_range=optional(each(whole())))
 def spectrum(
     kernel: Triple | ArrayLike | Tensor,
     targets: ArrayLike | Tensor | None = None,

@@ -9,6 +9,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from priorscope.checks import FRACTION, SEED, checked, whole
 from priorscope.contracts import name_of
 from priorscope.data import Dataset
 from priorscope.probes.geometry import AverageGeometry, average_geometry
@@ -129,6 +130,7 @@ class BlindSpots:
         )
 
 
+@checked(n_models=whole(4), n_directions=whole(), threshold=FRACTION, explained=FRACTION, seed=SEED)
 def blind_spots(
     data: Dataset,
     model: object,

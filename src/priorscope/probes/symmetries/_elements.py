@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from priorscope.checks import check, whole
 from priorscope.data.groups import Element, Group
 
 __all__ = ["moving_elements"]
@@ -21,8 +22,7 @@ def moving_elements(group: Group, n_elements: int, seed: int = 0) -> list[Elemen
         >>> [bool((g(x) == x).all()) for g in moving_elements(groups.flips((1, 2, 2)), 5)]
         [False, False, False, False, False]
     """
-    if n_elements < 1:
-        raise ValueError(f"a symmetry is tested on at least one element; got n_elements = {n_elements}.")
+    check("a symmetry", "n_elements", n_elements, whole())
     probe = torch.randn(1, *group.input_shape, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     found: list[Element] = []
     for k in range(64 * n_elements):

@@ -10,6 +10,7 @@ import pandas as pd
 import torch
 from torch import Tensor, nn
 
+from priorscope.checks import FRACTION, POSITIVE, SEED, checked, whole
 from priorscope.contracts import (
     KernelModel,
     MovableData,
@@ -86,6 +87,7 @@ class Symmetry:
         )
 
 
+@checked(n_elements=whole(), n_inputs=whole(), n_seeds=whole(2), tolerance=POSITIVE, level=FRACTION, seed=SEED)
 def symmetry(
     system: System,
     group: Group,

@@ -9,6 +9,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from priorscope.checks import checked, optional, whole
 from priorscope.contracts import NetworkEnsemble, is_network_stack, require
 from priorscope.probes.tangent._capture import as_rows
 from priorscope.probes.tangent._forms import Form, Outputs, inner_products
@@ -19,6 +20,7 @@ from priorscope.probes.tangent._ntk_vector import ntk_vector_block
 Method = Literal["auto", "jacobian", "ntk-vector", "layerwise"]
 
 
+@checked(block=optional(whole()), memory=whole())
 def empirical_ntk(
     network: nn.Module | Sequence[nn.Module],
     x1: Tensor,

@@ -10,9 +10,12 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator, eigsh
 from torch import Tensor, nn
 
+from priorscope.checks import checked, optional, whole
+
 __all__ = ["NTKOperator", "ntk_operator"]
 
 
+@checked(block=whole())
 class NTKOperator(LinearOperator):
     r"""Products :math:`v \mapsto J J^T v` with the tangent kernel of n inputs and C outputs, of shape (nC, nC).
 
@@ -81,6 +84,7 @@ class NTKOperator(LinearOperator):
         return values[order] / len(self.x), vectors[:, order]
 
 
+@checked(block=optional(whole()))
 def ntk_operator(network: nn.Module, x: Tensor, *, block: int | None = None) -> NTKOperator:
     r"""The tangent kernel of ``network`` on ``x`` as a scipy ``LinearOperator``, for n too large for a matrix.
 

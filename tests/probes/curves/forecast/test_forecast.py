@@ -155,8 +155,8 @@ def test_messages_about_sizes() -> None:
         ps.forecast(data, np.eye(20), 40, pilot=5)
     with pytest.raises(ValueError, match="times the pilot"):
         ps.forecast(data, np.eye(20) + 0.1, 10**9)
-    for wrong in ({"ridge": -1.0}, {"time": 0.0}):
-        with pytest.raises(ValueError, match="ridge >= 0 or 'tuned', and time > 0"):
+    for wrong, words in (({"ridge": -1.0}, "ridge >= 0, or 'tuned'"), ({"time": 0.0}, "time > 0")):
+        with pytest.raises(ValueError, match=words):
             ps.forecast(data, np.eye(20) + 0.1, 40, **wrong)
     constant = SimpleNamespace(train=range(20), targets=torch.ones(20, 1), inputs=torch.zeros(20, 1), task="regression")
     with pytest.raises(ValueError, match="constant"):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import nn
 
+from priorscope.checks import SEED, SHAPE, checked, optional, whole
 from priorscope.models.networks._antisymmetric import Antisymmetric
 from priorscope.models.networks._ensemble import Ensemble
 
@@ -16,6 +17,7 @@ __all__ = ["FiniteModel"]
 Shape = tuple[int, ...]
 
 
+@checked(width=whole())
 @dataclass(frozen=True)
 class FiniteModel:
     """A factory of plain torch modules in torch's own parametrisation and initialisation.
@@ -34,6 +36,7 @@ class FiniteModel:
     build: Callable[[Shape, int, int], nn.Module]
     width: int
 
+    @checked(input_shape=SHAPE, width=optional(whole()), outputs=whole(), seed=SEED)
     def network(
         self,
         input_shape: Shape,
@@ -67,6 +70,7 @@ class FiniteModel:
             net = net.to(dtype)
         return Antisymmetric(net) if initialisation == "antisymmetric" else net
 
+    @checked(input_shape=SHAPE, width=optional(whole()), outputs=whole())
     def ensemble(
         self,
         input_shape: Shape,

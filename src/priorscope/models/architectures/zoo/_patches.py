@@ -7,6 +7,7 @@ from math import gcd
 import torch
 from torch import Tensor, nn
 
+from priorscope.checks import checked, whole
 from priorscope.models.architectures.zoo._finite import FiniteModel, Shape
 from priorscope.models.architectures.zoo._parts import activation_layer, check_image
 
@@ -84,6 +85,7 @@ class MeanOverPatches(nn.Module):
         return x.mean(1)
 
 
+@checked(depth=whole(), patch=whole(), heads=whole())
 def vit(
     depth: int = 4, patch: int = 4, heads: int = 4, activation: str = "gelu", normalisation: bool = True
 ) -> FiniteModel:
@@ -109,6 +111,7 @@ def vit(
     return FiniteModel("vit", build, 64)
 
 
+@checked(depth=whole(), patch=whole())
 def mixer(depth: int = 4, patch: int = 4, activation: str = "gelu", normalisation: bool = True) -> FiniteModel:
     """MLP-Mixer (Tolstikhin et al. 2021): MLPs over patches and over channels in turn.
 

@@ -16,10 +16,10 @@ from priorscope.probes.curves.forecast._result import Forecast
 from priorscope.probes.curves.forecast._spectral import fit_spectral
 from priorscope.probes.curves.pilot import Pilot
 
-__all__ = ["forecast_gram"]
+__all__ = ["REACH", "forecast_gram"]
 
 Array = NDArray[np.float64]
-_REACH = 1000.0  # how far beyond the pilot the curve is followed, for samples_needed
+REACH = 1000.0  # how far beyond the pilot the curve is followed, for samples_needed
 _WEIGHTS = {
     "power law": 0.7,
     "spectral theory": 0.3,
@@ -104,9 +104,9 @@ def forecast_gram(
     started = clock.perf_counter()
     at = np.atleast_1d(np.asarray(n, dtype=float))
     size = len(pilot)
-    if (at < 2).any() or (at > _REACH * size).any() or not 0 < level < 1:
+    if (at < 2).any() or (at > REACH * size).any() or not 0 < level < 1:
         raise ValueError(
-            f"forecast needs 2 <= n <= {_REACH:.0f} times the pilot ({size} samples) and 0 < level < 1; got n = {at}, "
+            f"forecast needs 2 <= n <= {REACH:.0f} times the pilot ({size} samples) and 0 < level < 1; got n = {at}, "
             f"level = {level}."
         )
     check_ridge(ridge, time)
@@ -114,7 +114,7 @@ def forecast_gram(
     sizes = curve.sizes.astype(float)
     y, draws = np.log(curve.error), np.log(curve.draws)
     spread = draws.std(0) + 0.01
-    grid = np.geomspace(min(float(sizes[0]), float(at.min())), _REACH * size, 100)
+    grid = np.geomspace(min(float(sizes[0]), float(at.min())), REACH * size, 100)
     inside = grid <= sizes[-1]
     measured = np.interp(np.log(grid), np.log(sizes), y)
 

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 
+from priorscope.checks import FRACTION, NOT_NEGATIVE, POSITIVE, SEED, checked, optional, whole, word_or
 from priorscope.contracts import Samples, is_kernel_model, missing
 from priorscope.data import Dataset, from_arrays
 from priorscope.models import NAMED, Architecture
@@ -71,6 +72,15 @@ def _is_data(data: object) -> TypeGuard[Dataset]:
     return not missing(data, Samples)
 
 
+@checked(
+    pilot=optional(whole()),
+    ridge=optional(word_or(NOT_NEGATIVE, "tuned")),
+    time=optional(POSITIVE),
+    level=FRACTION,
+    orderings=whole(),
+    resize=optional(whole(2)),
+    seed=SEED,
+)
 def forecast(
     data: Any,
     model_or_targets: Any = None,

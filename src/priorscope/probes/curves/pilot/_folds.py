@@ -6,6 +6,7 @@ import numpy as np
 import scipy.linalg as sla
 from numpy.typing import NDArray
 
+from priorscope.checks import NOT_NEGATIVE, SEED, checked, whole
 from priorscope.probes.curves.pilot._nested import REPEATED, Nested, factorise, record
 
 __all__ = ["fold_sizes", "k_fold", "leave_one_out", "with_folds"]
@@ -31,6 +32,7 @@ def fold_sizes(n: int) -> dict[int, int]:
     return sizes
 
 
+@checked(folds=whole(2), ridge=NOT_NEGATIVE, seed=SEED)
 def k_fold(
     gram: Array,
     targets: Array,
@@ -89,6 +91,7 @@ def _inverse(gram: Array, ridge: float) -> tuple[Array, float]:
     return half.T @ half, jitter
 
 
+@checked(ridge=NOT_NEGATIVE)
 def leave_one_out(
     gram: Array,
     targets: Array,

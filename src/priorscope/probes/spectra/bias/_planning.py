@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import log
 
+from priorscope.checks import POSITIVE, checked
+
 __all__ = ["Plan", "plan"]
 
 
@@ -26,6 +28,7 @@ class Plan:
     samples: float
 
 
+@checked(eigenvalue=POSITIVE, epsilon=POSITIVE, target_bound=POSITIVE)
 def plan(eigenvalue: float, epsilon: float, target_bound: float = 1.0) -> Plan:
     r"""Time, width and samples after which the eigenfunctions down to ``eigenvalue`` are learned.
 

@@ -7,12 +7,14 @@ from math import comb
 
 import numpy as np
 
+from priorscope.checks import checked, whole
 from priorscope.contracts import KernelModel
-from priorscope.probes.spectra.eigenfunctions._modes import Array, Modes, check_degree, in_order
+from priorscope.probes.spectra.eigenfunctions._modes import Array, Modes, in_order
 from priorscope.probes.spectra.eigenfunctions._profile import Profile, as_profile, cube_radius
 from priorscope.probes.spectra.eigenfunctions._sphere import MOST_MODES
 
 
+@checked(dim=whole(), degree_max=whole(0))
 def hypercube_modes(kernel: KernelModel | Profile, dim: int, degree_max: int, *, kind: str = "ntk") -> Modes:
     r"""Walsh functions :math:`\chi_S(x) = \prod_{i \in S} x_i` of a kernel of the cosine on the corners {-1, 1}^d.
 
@@ -30,8 +32,7 @@ def hypercube_modes(kernel: KernelModel | Profile, dim: int, degree_max: int, *,
         >>> hypercube_modes(lambda t: 4 * t, dim=4, degree_max=1).eigenvalues.round(6).tolist()
         [1.0, 1.0, 1.0, 1.0, 0.0]
     """
-    degree_max = check_degree(degree_max)
-    if dim < 1 or degree_max > dim:
+    if degree_max > dim:
         raise ValueError(f"hypercube_modes needs dim >= 1 and degree_max <= dim; got {dim} and {degree_max}.")
     profile = as_profile(kernel, max(dim, 2), cube_radius(dim), kind)
     values = profile(1 - 2 * np.arange(dim + 1) / dim)

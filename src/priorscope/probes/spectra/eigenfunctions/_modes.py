@@ -87,10 +87,3 @@ def in_order(
     return Modes(
         domain, np.clip(values[order], 0, None), tuple(degrees[i] for i in order), lambda x: evaluate(x)[:, order]
     )
-
-
-def check_degree(degree_max: float) -> int:
-    """A degree as an int >= 0."""
-    if int(degree_max) != degree_max or degree_max < 0:
-        raise ValueError(f"degree_max must be a whole number >= 0; got {degree_max!r}.")
-    return int(degree_max)

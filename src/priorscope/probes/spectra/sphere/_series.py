@@ -11,11 +11,14 @@ import torch
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from priorscope.checks import ANY_NUMBER, VARIANCE, checked, each, optional, whole
+
 __all__ = ["KernelSeries", "kernel_series"]
 
 Scalar = Callable[[torch.Tensor], torch.Tensor]
 
 
+@checked(coefficients=each(ANY_NUMBER), total=ANY_NUMBER)
 @dataclass(frozen=True)
 class KernelSeries:
     """Coefficients a_m (all ≥ 0) of k(u), cut after the last one, and the exact k(1): the mass cut off is the difference.
@@ -39,6 +42,13 @@ class KernelSeries:
         return max(self.total - float(self.coefficients.sum()), 0.0)
 
 
+@checked(
+    weight_variance=VARIANCE,
+    bias_variance=VARIANCE,
+    readout_variance=optional(VARIANCE),
+    readout_bias_variance=optional(VARIANCE),
+    terms=whole(),
+)
 def kernel_series(
     activation: Scalar,
     *,

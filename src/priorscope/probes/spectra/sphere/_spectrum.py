@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
+from priorscope.checks import checked, optional, whole
 from priorscope.models import Architecture
 from priorscope.probes.spectra.sphere._block import BlockEigenvalues
 from priorscope.probes.spectra.sphere._gap_trace import gap_trace
@@ -175,6 +176,7 @@ class SphereSpectrum:
         )
 
 
+@checked(d0=whole(), p=whole(), s=optional(whole()), order=whole(0), terms=whole())
 def sphere_spectrum(
     arch: Architecture | tuple[str, KernelSeries],
     d0: int,
@@ -218,8 +220,6 @@ def sphere_spectrum(
         readout, size, series = read_architecture(arch, kind, terms)
         if s is not None and size is not None and s != size:
             raise ValueError(f"s = {s} but the architecture has kernel_size = {size}; give one of them, or the same.")
-    if d0 < 1 or p < 1 or order < 0:
-        raise ValueError(f"sphere_spectrum needs d0 >= 1, p >= 1 and order >= 0; got d0={d0}, p={p}, order={order}.")
     if readout != "fcn" and (size is None or not 1 <= size <= p):
         raise ValueError(f"the patch must hold between 1 and p = {p} mini-patches; got s = {size}.")
     block = BlockEigenvalues(series, d0)
