@@ -58,3 +58,18 @@ def test_ctrl_c_while_starting(tmp_path, stage, seconds):
     if store.exists():
         with Store(store) as runs:
             runs.table("sphere-spectrum")
+
+
+def test_ctrl_c_before_the_first_point_is_told(tmp_path, monkeypatch, capsys):
+    from priorscope import lab
+    from priorscope.cli import main
+
+    def stopped(*args, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(lab, "sweep", stopped)
+    with pytest.raises(SystemExit) as end:
+        main(WORDS)
+    assert end.value.code == 130
+    assert capsys.readouterr().err.startswith("stopped; nothing was lost")

@@ -45,7 +45,7 @@ def reproduce(
 
     Examples:  priorscope reproduce sphere-spectrum --scale tiny   |   priorscope reproduce mine.py:PAPER -j 8
     """
-    from priorscope.lab import Interrupted, Store, judge_paper, sweep
+    from priorscope.lab import Store, judge_paper, sweep
     from priorscope.lab._executors import dask_executor
     from priorscope.papers import load
 
@@ -61,8 +61,10 @@ def reproduce(
         try:
             with _interruptible():
                 summary = sweep(paper, points, runs, executor, scale=scale, jobs=jobs, retries=retries)
-        except Interrupted as stop:
-            typer.echo(str(stop), err=True)
+        except (
+            KeyboardInterrupt
+        ) as stop:  # Interrupted says what is stored; before its first point a sweep has nothing to say
+            typer.echo(str(stop) or "stopped; nothing was lost. Run the same command to start again.", err=True)
             raise typer.Exit(130) from None
         records = [record.as_json() for record in judge_paper(paper, runs, scale)]
         files = _write_chart(paper, runs.table(paper, scale), out) if chart and summary.complete else []
