@@ -47,5 +47,34 @@ def test_what_is_not_data_is_refused():
         as_dataset("a.csv", Y)
     with pytest.raises(ValueError, match="target names a column of a file or a frame; dict has none"):
         as_dataset({"data": X, "target": Y}, target="y")
-    with pytest.raises(FileNotFoundError, match="no file or folder"):
+    with pytest.raises(FileNotFoundError, match="'absent.csv' is neither a known data set .* nor a file or folder"):
         as_dataset("absent.csv")
+    with pytest.raises(FileNotFoundError, match="Did you mean 'digits'"):
+        as_dataset("digit")
+    with pytest.raises(ValueError, match="a target names a column of a table; digits has none"):
+        as_dataset("digits", target="y")
+
+
+def test_names_and_columns_named_by_y():
+    frame = pd.DataFrame({"a": X[:, 0], "y": Y, "b": X[:, 1]})
+    expected = as_dataset(X, Y)
+    torch.testing.assert_close(as_dataset(frame, "y").inputs, expected.inputs, rtol=0, atol=0)
+    with pytest.raises(ValueError, match="the target is named twice, 'y' and 'a'"):
+        as_dataset(frame, "y", target="a")
+    assert as_dataset("Digits", classes="parity").n_outputs == 1
+    assert as_dataset("digits").name == "digits"
+
+
+def test_gaps_are_filled_in_where_asked_for_and_in_frames():
+    holed = X.copy()
+    holed[3, 1] = np.nan
+    with pytest.raises(ValueError, match="inputs must be finite"):
+        as_dataset(holed, Y)
+    filled = as_dataset(holed, Y, missing="median", test_fraction=0.0)
+    assert "1 missing value in 1 of 20 rows" in " ".join(filled.notes)
+    row = int(torch.nonzero(filled.inputs[:, 0] == X[3, 0])[0])
+    assert float(filled.inputs[row, 1]) == np.median(np.delete(X[:, 1], 3))
+    frame = pd.DataFrame(holed, columns=["a", "b"])
+    assert "filled in with training medians" in " ".join(as_dataset(frame, Y).notes)
+    with pytest.raises(ValueError, match="inputs must be finite"):
+        as_dataset(frame, Y, missing="refuse")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TypeAlias, Union
+from typing import Any, TypeAlias, Union
 
 import torch
 from torch.utils.data import DataLoader
@@ -16,10 +16,13 @@ from priorscope.data.arrays._from_bunch import from_bunch
 from priorscope.data.arrays._from_frame import from_frame
 from priorscope.data.arrays._from_torch import MapStyle, from_torch
 from priorscope.data.arrays._layout import Layout
+from priorscope.data.arrays._missing import Missing
 from priorscope.data.arrays._plain import Values, is_frame
 from priorscope.data.formats._load import load
+from priorscope.data.formats._registry import formats_in_words
+from priorscope.data.published._named import KNOWN_NAMES, closest_name, is_known_name, named
 
-__all__ = ["as_dataset"]
+__all__ = ["Data", "as_dataset"]
 
 Data: TypeAlias = Union[Dataset, str, Path, Mapping[str, Values], "DataLoader[object]", MapStyle, Values]
 
@@ -33,59 +36,73 @@ def as_dataset(
     seed: int = 0,
     classes: str | None = None,
     layout: Layout | None = None,
+    missing: Missing | None = None,
     dtype: torch.dtype = torch.float32,
 ) -> Dataset:
-    """A data set from anything that is one: inputs and targets, a path, a frame, a bunch, a torch data set or loader.
+    """A data set from anything that is one: inputs and targets, a name, a path, a frame, a bunch, a torch data set or loader.
 
-    A ``Dataset`` is handed back as it is. With ``y``, ``data`` are the inputs; ``target`` names a column of a file or a frame.
+    A ``Dataset`` is handed back as it is. With ``y``, ``data`` are the inputs; a word ``y`` (or ``target``) names a column of a
+    file or a frame. ``missing`` ("refuse" or "median") says what becomes of gaps among the inputs; by default tables are
+    filled in and arrays are refused.
 
     Example:
         >>> as_dataset([[0.0], [1.0], [2.0]], [0.5, 0.7, 0.1], test_fraction=0.0).task
         'regression'
         >>> from sklearn.datasets import load_wine
-        >>> as_dataset(load_wine()).input_shape
-        (13,)
+        >>> as_dataset(load_wine()).input_shape, as_dataset("digits").input_shape
+        ((13,), (1, 8, 8))
     """
     if isinstance(data, Dataset):
         if y is not None or target is not None:
             raise ValueError("a Dataset has its targets; leave y and target out, or use data.with_targets(function).")
         return data
+    if isinstance(y, str) and (is_frame(data) or isinstance(data, (str, Path))):
+        y, target = None, _one_target(y, target)
+    ways: dict[str, Any] = {"test_fraction": test_fraction, "seed": seed, "classes": classes, "dtype": dtype}
+    gaps: dict[str, Any] = {} if missing is None else {"missing": missing}
     if y is not None:
         if target is not None or isinstance(data, (str, Path, DataLoader)):
             raise ValueError("y goes with inputs in memory; for a file or a loader leave it out and name the target.")
-        return from_arrays(
-            data,  # type: ignore[arg-type]  # what is no array is refused there, by name
-            y,
-            test_fraction=test_fraction,
-            seed=seed,
-            classes=classes,
-            layout=layout,
-            dtype=dtype,
-        )
+        if is_frame(data):
+            gaps = {"missing": missing or "median"}
+        return from_arrays(data, y, layout=layout, **ways, **gaps)  # type: ignore[arg-type]  # no array: refused there
     if isinstance(data, (str, Path)):
-        return load(
-            data, target=target, test_fraction=test_fraction, seed=seed, classes=classes, layout=layout, dtype=dtype
-        )
+        return _by_text(data, target, {"layout": layout, **ways, **gaps})
     if is_frame(data):
-        return from_frame(data, target, test_fraction=test_fraction, seed=seed, classes=classes, dtype=dtype)
+        return from_frame(data, target, **ways, **gaps)
     if target is not None:
         raise ValueError(f"target names a column of a file or a frame; {type(data).__name__} has none. Pass y.")
     if isinstance(data, Mapping):
-        return from_bunch(data, test_fraction=test_fraction, seed=seed, classes=classes, layout=layout, dtype=dtype)
+        return from_bunch(data, layout=layout, **ways, **gaps)
     if isinstance(data, (DataLoader, TorchDataset)):
-        return from_torch(
-            data,  # type: ignore[arg-type]  # one without a length is refused there
-            test_fraction=test_fraction,
-            seed=seed,
-            classes=classes,
-            layout=layout,
-            dtype=dtype,
-        )
+        return from_torch(data, layout=layout, **ways)  # type: ignore[arg-type]  # one without a length is refused there
     if isinstance(data, tuple) and len(data) == 2:
-        return as_dataset(
-            data[0], data[1], test_fraction=test_fraction, seed=seed, classes=classes, layout=layout, dtype=dtype
-        )
+        return as_dataset(data[0], data[1], layout=layout, **ways, **gaps)
     raise TypeError(
         f"{type(data).__name__} alone is no data: pass inputs and targets, a path, a frame with its target, a bunch, or a "
         "torch data set."
     )
+
+
+def _one_target(y: str, target: str | int | None) -> str:
+    if target is not None:
+        raise ValueError(f"the target is named twice, {y!r} and {target!r}; leave one of them out.")
+    return y
+
+
+def _by_text(text: str | Path, target: str | int | None, ways: dict[str, Any]) -> Dataset:
+    """A data set by its name, or from the file or folder at a path; images of different sizes are brought to their median."""
+    if is_known_name(text):
+        if target is not None:
+            raise ValueError(
+                f"a target names a column of a table; {text} has none. Use classes='parity', for instance."
+            )
+        return named(str(text), ways["classes"])
+    if not Path(text).expanduser().exists():
+        close = closest_name(str(text))
+        hint = f" Did you mean {close!r}?" if close else ""
+        raise FileNotFoundError(
+            f"{str(text)!r} is neither a known data set ({', '.join(KNOWN_NAMES)}) nor a file or folder.{hint} Files may be "
+            f"{formats_in_words()}."
+        )
+    return load(text, target=target, size="common", **ways)
