@@ -4,6 +4,7 @@ from priorscope.data import groups
 from priorscope.data._as_dataset import as_dataset
 from priorscope.data._dataset import Dataset, Split
 from priorscope.data._labels import encode_labels
+from priorscope.data.arrays._encoding import Encoding
 from priorscope.data.arrays._from_arrays import from_arrays
 from priorscope.data.arrays._from_bunch import from_bunch
 from priorscope.data.arrays._from_frame import from_frame
@@ -35,6 +36,7 @@ from priorscope.data.synthetic._stripe import stripe
 __all__ = [
     "Contents",
     "Dataset",
+    "Encoding",
     "FetchError",
     "Format",
     "Layout",

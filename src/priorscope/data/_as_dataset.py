@@ -57,7 +57,8 @@ def as_dataset(
             raise ValueError("a Dataset has its targets; leave y and target out, or use data.with_targets(function).")
         return data
     if isinstance(y, str) and (is_frame(data) or isinstance(data, (str, Path))):
-        y, target = None, _one_target(y, target)
+        target = _one_target(y, target)
+        y = None
     ways: dict[str, Any] = {"test_fraction": test_fraction, "seed": seed, "classes": classes, "dtype": dtype}
     gaps: dict[str, Any] = {} if missing is None else {"missing": missing}
     if y is not None:
