@@ -19,7 +19,7 @@ from priorscope.checks import FRACTION, NOT_NEGATIVE, POSITIVE, SEED, check, che
 
 PARTS = ("inference", "models", "probes", "profiles", "system")
 RESULTS = re.compile(
-    r"^(Fitted\w*|Outcome|Covariance|Profile|CandidateProfile|\w*Pilot|Frozen\w+|SampledKernel)$"
+    r"^(Fitted\w*|Outcome|Covariance|Profile|CandidateProfile|Row|\w+Recipe|\w*Pilot|Frozen\w+|SampledKernel)$"
 )  # made by us, never by hand
 
 

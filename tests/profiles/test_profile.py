@@ -17,11 +17,11 @@ from priorscope.profiles._user_model import load_model, user_candidate
 
 
 def test_translation_invariant_labels_want_pooling(small_profile: Profile) -> None:
-    assert small_profile.best.candidate.family == "gap"
+    assert small_profile.candidates[0].candidate.family == "gap"
     table = small_profile.table()
     assert table["rank"].tolist() == [1, 2, 3]
     assert table.filter(like="forecast").iloc[:, 0].is_monotonic_increasing
-    gap, fcn = small_profile.best, next(c for c in small_profile.candidates if c.name == "fcn-1")
+    gap, fcn = small_profile.candidates[0], next(c for c in small_profile.candidates if c.name == "fcn-1")
     assert gap.symmetries["shift by 1"] == "invariant"
     assert fcn.symmetries["shift by 1"] == "equivariant"
     assert gap.blind is not None
@@ -35,7 +35,7 @@ def test_translation_invariant_labels_want_pooling(small_profile: Profile) -> No
 def test_json_is_strict_and_whole(small_profile: Profile) -> None:
     found = json.loads(small_profile.to_json())
     assert [c["name"] for c in found["candidates"]] == [c.name for c in small_profile.candidates]
-    assert found["verdict"][0].startswith(small_profile.best.name)
+    assert found["verdict"][0].startswith(small_profile.candidates[0].name)
     assert {"data_symmetries", "warnings", "notes", "horizon"} <= set(found)
 
 

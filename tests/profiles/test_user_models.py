@@ -132,9 +132,9 @@ def test_finished_network_without_reset_has_no_spread_but_a_forecast() -> None:
 
     x = torch.randn(30, 3, generator=torch.Generator().manual_seed(0))
     found = ps.profile(ps.data.from_arrays(x, x[:, 0], test_fraction=0.0), candidates=[Own()])
-    assert found.best.regime is not None
-    assert found.best.regime.spread is None
-    assert found.best.blind is None
+    assert found.candidates[0].regime is not None
+    assert found.candidates[0].regime.spread is None
+    assert found.candidates[0].blind is None
     assert "trials start from the weights it came with" in " ".join(found.notes)
     assert "Pass a factory seed -> Module instead" in " ".join(found.notes)
 

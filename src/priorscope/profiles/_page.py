@@ -55,8 +55,9 @@ def _verdicts(result: Profile) -> str:
             row["warnings"] = len(c.forecast.warnings) or ""
         row["cost"] = f"{c.seconds:.1f} s, {c.megabytes:.0f} MB"
         rows.append(row)
+    best = result.candidates[0]
     caption = (
-        f"Candidates, the pick first. In brackets {100 * result.best.forecast.level:.0f} % intervals; errors are mean squared, "
+        f"Candidates, the pick first. In brackets {100 * best.forecast.level:.0f} % intervals; errors are mean squared, "
         f"{value(result.baseline.squared)} is that of predicting the mean. Over the pick's: the ratio "
         "of errors, known better than either since both are measured on the same samples; where it excludes 1 they are told "
         "apart. Warnings stand below; cost is that of measuring."
@@ -247,7 +248,7 @@ def profile_page(result: Profile) -> str:
     """The page: verdict, forecast, spectra, symmetries, blind spots, regime, then how it was made."""
     charts = result.charts()
     names = ", ".join(c.name for c in result.candidates)
-    best = result.best
+    best = result.candidates[0]
     sections: list[Section | None] = [
         Section("verdicts", "Verdict", (), (_verdicts(result), _why(result))),
         Section(
@@ -325,7 +326,8 @@ def _method(result: Profile) -> str:
     text = (
         f"Each candidate's kernel was computed on {result.pilot} samples; kernel regression, its ridge "
         f"tuned at each size, was measured on parts of them and "
-        f"extrapolated ({', '.join(result.best.forecast.estimators)}). Candidates are ranked at {result.horizon:,} samples."
+        f"extrapolated ({', '.join(result.candidates[0].forecast.estimators)}). "
+        f"Candidates are ranked at {result.horizon:,} samples."
     )
     tried = _tried(result)
     if tried:

@@ -19,7 +19,9 @@ from priorscope.probes.curves.forecast import forecast_gram
 from priorscope.probes.curves.pilot import Pilot, draw_pilot, gram_of, prepare
 from priorscope.profiles._baseline import Baseline, baseline_of
 from priorscope.profiles._candidates import Candidate, KernelFamily, default_candidates, variations
+from priorscope.profiles._kernel_rows import kernel_rows
 from priorscope.profiles._memory import PeakMemory, resident
+from priorscope.profiles._metric import Metric
 from priorscope.profiles._network import network_blind_spots, network_gram, network_regime, network_symmetries
 from priorscope.profiles._regime import Distance, kernel_regime, place_of
 from priorscope.profiles._result import CandidateProfile, Profile
@@ -247,4 +249,6 @@ def profile(
         seconds=clock.perf_counter() - wall,
         cpu_seconds=clock.process_time() - cpu,
         unit=prepared.unit,
+        rows=kernel_rows(ranked, horizon, goal, ready.task, prepared.unit),
+        metric=Metric.MISCLASSIFICATION if ready.task == "classification" else Metric.RMSE,
     )

@@ -14,7 +14,10 @@ import pandas as pd
 from priorscope.probes import BlindSpots, Forecast, SamplesNeeded, Spectrum
 from priorscope.profiles._baseline import Baseline
 from priorscope.profiles._candidates import Candidate
+from priorscope.profiles._kind import Kind
+from priorscope.profiles._metric import Metric
 from priorscope.profiles._regime import Regime
+from priorscope.profiles._row import Row
 from priorscope.profiles._standing import Standing
 from priorscope.profiles._symmetry import DataSymmetry
 from priorscope.profiles._trial import Trial
@@ -78,14 +81,20 @@ def _finite(value: object) -> object:
 
 @dataclass(frozen=True)
 class Profile:
-    """The result of :func:`profile`: candidates in order of merit, what the data look like, what to be careful about.
+    """The result of :func:`profile`: one table of predictors, what the data look like, what to be careful about.
+
+    ``rows`` are the predictors (kernel machines, networks, classical models, estimators of the user), sorted by their one
+    merged estimate of ``metric`` at ``to`` samples; ``candidates`` hold what was measured of each architecture (spectrum,
+    symmetries, blind spots, regime, squared-error forecast of its kernel), to which ``Row.architecture`` points. ``pilot`` is
+    the number of samples of one draw, ``draws`` how many draws were made, ``baseline`` what a predictor reaches that does not
+    look at its input, ``target_error`` the value of the metric whose sample cost is told.
 
     Example:
         >>> import priorscope as ps, torch
         >>> x = torch.randn(80, 3, generator=torch.Generator().manual_seed(0))
         >>> rep = ps.profile(ps.data.from_arrays(x, x[:, 0] * x[:, 1]), deep=False)
-        >>> rep.best.name.startswith("fcn"), len(rep.table()) == len(rep.candidates)
-        (True, True)
+        >>> rep.best is rep.rows[0], rep.metric.value, rep.to == 4 * rep.pilot
+        (True, 'rmse', True)
     """
 
     data: str
@@ -102,11 +111,27 @@ class Profile:
     seconds: float
     cpu_seconds: float
     unit: float | None = None  # a real target was divided by this
+    rows: tuple[Row, ...] = ()
+    metric: Metric = Metric.SQUARED_ERROR
+    draws: int = 1
 
     @property
-    def best(self) -> CandidateProfile:
-        """The pick: the lowest forecast at the horizon, or of those close to it the one whose networks do best on the pilot."""
-        return self.candidates[0]
+    def to(self) -> int:
+        """The size asked about: rows are ranked by their estimates there."""
+        return self.horizon
+
+    @property
+    def best(self) -> Row:
+        """The first row: the lowest estimate at the size asked about."""
+        return self.rows[0]
+
+    def best_of(self, kind: Kind | str) -> Row | None:
+        """The first row of a kind ("kernel machine", "network", "classical model", "your estimator"); None if there is none."""
+        return next((row for row in self.rows if row.kind is Kind(kind)), None)
+
+    def architecture(self, row: Row) -> CandidateProfile | None:
+        """What was measured of the row's architecture: spectrum, symmetries, blind spots, regime; None for classical models."""
+        return next((c for c in self.candidates if c.name == row.architecture), None)
 
     def verdict(self) -> list[str]:
         """The result in words, the pick first."""

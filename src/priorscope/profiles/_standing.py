@@ -21,6 +21,8 @@ class Standing(StrEnum):
     LOWEST = "lowest forecast"
     TRIED = "best in trial"  # of candidates whose forecasts are close, by networks trained on the pilot
     TIED = "not told apart"
+    FIRST = "first"  # of rows: the lowest estimate, others level with it
+    LEVEL = "level"  # of rows: not told apart from the first
     LITTLE_WORSE = "a little worse"
     WORSE = "worse"
     MAY_LEARN_NOTHING = "may learn nothing"

@@ -95,7 +95,7 @@ def rank(
 
 def _headline(result: Profile) -> list[str]:
     """Who is first and how sure that is, in one or two sentences."""
-    best, rest = result.best, result.candidates[1:]
+    best, rest = result.candidates[0], result.candidates[1:]
     ties = [c.name for c in rest if c.verdict is Standing.TIED]
     mean = f"{value(result.baseline.squared, 3)}, that of predicting the mean"
     ahead = best.forecast.at(result.horizon)
@@ -131,7 +131,7 @@ def _headline(result: Profile) -> list[str]:
 
 def words(result: Profile) -> list[str]:
     """Sentences for the head of the page and the terminal."""
-    best = result.best
+    best = result.candidates[0]
     ahead = best.forecast.at(result.horizon)
     lines = _headline(result)
     text = f"Forecast for {best.name} at {result.horizon:,} samples: mean squared error {value(ahead.value)} ({span(ahead)}), "
