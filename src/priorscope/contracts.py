@@ -43,6 +43,7 @@ __all__ = [
     "name_of",
     "needs_of",
     "require",
+    "settled",
 ]
 
 Shape: TypeAlias = tuple[int, ...]
@@ -454,6 +455,20 @@ def kernel_matrix(model: KernelModel, x1: Tensor, x2: Tensor | None = None, kind
         raise ValueError(f"kind must be 'ntk' or 'nngp'; got {kind!r}.")
     matrix = pair.ntk if kind == "ntk" else pair.nngp
     return cast(Tensor, matrix)
+
+
+def settled(model: KernelModel, inputs: Tensor) -> KernelModel:
+    """The model with all it takes from the training inputs fixed, by its method ``settled``; itself where it has none.
+
+    A kernel whose bandwidth is the median distance is another kernel on other inputs: whoever fits settles it first.
+
+    Example:
+        >>> import torch, priorscope as ps
+        >>> settled(ps.models.laplace(), torch.tensor([[0.0], [1.0], [5.0]])).bandwidth
+        4.0
+    """
+    settle = getattr(model, "settled", None)
+    return cast(KernelModel, settle(inputs)) if callable(settle) else model
 
 
 def name_of(thing: object) -> str:

@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from priorscope.checks import NOT_NEGATIVE, SHAPE, check, number, optional
-from priorscope.contracts import KernelModel, kernel_matrix
+from priorscope.contracts import KernelModel, kernel_matrix, settled
 from priorscope.inference import Schedule, Spectral
 from priorscope.models import fcn
 
@@ -58,8 +58,8 @@ class _KernelEstimator(BaseEstimator):
         check(who, "time", self.time, optional(number(least=0, infinite=True)))
         check(who, "input_shape", self.input_shape, optional(SHAPE))
         schedule = Schedule(time=self.time)
-        self.arch_ = fcn(2, bias_variance=0.1) if self.arch is None else self.arch
         self.X_fit_ = self._inputs(X)
+        self.arch_ = settled(fcn(2, bias_variance=0.1) if self.arch is None else self.arch, self.X_fit_)
         spectral = Spectral(self._gram(self.X_fit_), ridge=self.ridge, endless=schedule.endless)
         self.jitter_ = spectral.jitter
         self.eigenvalues_ = spectral.eigenvalues.numpy()

@@ -10,6 +10,7 @@ import typer
 __all__ = ["forecast"]
 
 _ARCHITECTURES = ("fcn", "lcn", "vec", "lap", "gap")
+_KERNELS = ("laplace", "gaussian", "matern")
 _ENDINGS = (".html", ".png", ".svg", ".pdf", ".json", ".csv")
 
 
@@ -27,8 +28,10 @@ def _ridge(text: str | None) -> float | str | None:
 
 def forecast(
     data: Annotated[str, typer.Argument(help="digits, mnist, fashion-mnist, cifar10, or a file or folder.")],
-    arch: Annotated[str, typer.Option("--arch", "-a", help="fcn, lcn, vec, lap or gap.")] = "fcn",
-    depth: Annotated[int, typer.Option(help="Hidden layers.")] = 3,
+    arch: Annotated[
+        str, typer.Option("--arch", "-a", help="fcn, lcn, vec, lap, gap, laplace, gaussian or matern.")
+    ] = "fcn",
+    depth: Annotated[int, typer.Option(help="Hidden layers of an architecture.")] = 3,
     to: Annotated[int, typer.Option(help="Largest number of training samples asked about.")] = 10000,
     pilot: Annotated[int, typer.Option(help="Samples to look at.")] = 300,
     kind: Annotated[str, typer.Option(help="Kernel: ntk or nngp.")] = "ntk",
@@ -53,8 +56,8 @@ def forecast(
     """
     if out is not None and out.suffix.lower() not in _ENDINGS:
         raise ValueError(f"--out must end in {', '.join(_ENDINGS)}; got {out.name!r}.")
-    if arch not in _ARCHITECTURES:
-        raise ValueError(f"--arch must be one of {', '.join(_ARCHITECTURES)}; got {arch!r}.")
+    if arch not in (*_ARCHITECTURES, *_KERNELS):
+        raise ValueError(f"--arch must be one of {', '.join((*_ARCHITECTURES, *_KERNELS))}; got {arch!r}.")
     strength = _ridge(ridge)
     if time is not None and (time <= 0 or strength == "tuned"):
         raise ValueError(f"--time must be above 0 and cannot go with --ridge tuned; got {time} and {ridge}.")
@@ -74,7 +77,8 @@ def forecast(
         raise ValueError(f"--to reaches at most {REACH:.0f} times the pilot of {ready.pilot} samples; got {to}.")
     start = min(ready.pilot, to)
     sizes = sorted({round(start * (to / start) ** (i / 5)) for i in range(6)})
-    model = standard_model(arch, depth, tuple(ready.data.input_shape))
+    shape = tuple(ready.data.input_shape)
+    model = ps.models.load(arch) if arch in _KERNELS else standard_model(arch, depth, shape)
     with Console(stderr=True).status(f"kernel of {arch} on {ready.pilot} samples"):
         result = ps.forecast(
             loaded, model, sizes, pilot=pilot, kind=kind, ridge=strength, time=time, resize=resize, seed=seed

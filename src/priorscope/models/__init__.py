@@ -13,6 +13,7 @@ from priorscope.models.architectures.zoo import FiniteModel, lenet, mixer, mlp, 
 from priorscope.models.kernels._covariance import Covariance
 from priorscope.models.kernels._kernel import Kernel
 from priorscope.models.kernels._need import Need
+from priorscope.models.kernels.classical._radial import RadialKernel, gaussian, laplace, matern
 from priorscope.models.layers._activation import Activation
 from priorscope.models.layers._attention import Attention
 from priorscope.models.layers._concatenate import Concatenate
@@ -92,6 +93,11 @@ __all__ = [
     "vec_to_lcn",
     "vgg11",
     "vit",
+    # kernels of the distance
+    "RadialKernel",
+    "gaussian",
+    "laplace",
+    "matern",
     # networks
     "DenseStack",
     "ShallowStack",

@@ -10,7 +10,7 @@ from typing import ClassVar
 from torch import Tensor
 
 from priorscope.checks import VARIANCE, checked
-from priorscope.contracts import KernelModel, Needs, Samples
+from priorscope.contracts import KernelModel, Needs, Samples, settled
 from priorscope.inference._check import check_data, check_depends
 from priorscope.inference.kernels._kernel_regression import FittedKernel, gram
 from priorscope.inference.kernels._spectral import Schedule, Spectral
@@ -89,6 +89,7 @@ class GaussianProcess:
         """Decompose the training kernel; the seed plays no part."""
         started = clock.perf_counter()
         x, y = check_data(data)
+        model = settled(model, x)
         K = gram(model, x, None, (self.kind,))[self.kind]
         check_depends(K)
         spectral = Spectral(K, ridge=self.noise, strict=self.strict)

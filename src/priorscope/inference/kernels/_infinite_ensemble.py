@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from priorscope.checks import NOT_NEGATIVE, POSITIVE, checked, number, optional, whole
-from priorscope.contracts import KernelModel, Needs, Samples
+from priorscope.contracts import KernelModel, Needs, Samples, settled
 from priorscope.inference._check import check_data, check_depends
 from priorscope.inference.kernels._kernel_regression import FittedKernel, gram
 from priorscope.inference.kernels._spectral import Schedule, Spectral
@@ -100,6 +100,7 @@ class InfiniteEnsemble:
         """Decompose the training kernel once; the seed plays no part."""
         started = clock.perf_counter()
         x, y = check_data(data)
+        model = settled(model, x)
         schedule = Schedule(self.time, self.learning_rate, self.steps)
         kernels = gram(model, x, None, ("nngp", "ntk") if self.kind == "ntk" else ("nngp",))
         check_depends(kernels[self.kind])

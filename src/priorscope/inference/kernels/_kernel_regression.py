@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from priorscope.checks import NOT_NEGATIVE, POSITIVE, checked, number, optional, whole
-from priorscope.contracts import KernelModel, Needs, Samples, require
+from priorscope.contracts import KernelModel, Needs, Samples, require, settled
 from priorscope.inference._check import check_data, check_depends
 from priorscope.inference._fitted import Fitted, Trajectory, log_times
 from priorscope.inference.kernels._spectral import Schedule, Spectral
@@ -114,6 +114,7 @@ class KernelRegression:
         """Solve for the coefficients; the seed plays no part."""
         started = clock.perf_counter()
         x, y = check_data(data)
+        model = settled(model, x)
         schedule = Schedule(self.time, self.learning_rate, self.steps)
         K = gram(model, x, None, (self.kind,))[self.kind]
         check_depends(K)

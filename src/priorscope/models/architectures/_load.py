@@ -12,12 +12,13 @@ from priorscope.loading import load_object
 from priorscope.models.architectures._architecture import Architecture
 from priorscope.models.architectures._named import fcn, gap, lap, lcn, vec
 from priorscope.models.architectures.zoo import FiniteModel, lenet, mixer, resnet18, vgg11, vit
+from priorscope.models.kernels.classical._radial import RadialKernel, gaussian, laplace, matern
 
 __all__ = ["NAMED", "Loaded", "load"]
 
-Loaded = Architecture | FiniteModel | nn.Module | Callable[..., Any]
+Loaded = Architecture | FiniteModel | RadialKernel | nn.Module | Callable[..., Any]
 
-NAMED: dict[str, Callable[..., Architecture | FiniteModel]] = {
+NAMED: dict[str, Callable[..., Architecture | FiniteModel | RadialKernel]] = {
     "fcn": fcn,
     "lcn": lcn,
     "vec": vec,
@@ -28,8 +29,11 @@ NAMED: dict[str, Callable[..., Architecture | FiniteModel]] = {
     "resnet18": resnet18,
     "vit": vit,
     "mixer": mixer,
+    "laplace": laplace,
+    "gaussian": gaussian,
+    "matern": matern,
 }
-"""Architectures that have a name of one word.
+"""Models that have a name of one word: architectures and kernels of the distance.
 
 Example:
     >>> NAMED["gap"](depth=2).name
@@ -40,8 +44,8 @@ Example:
 def load(text: str, **settings: Any) -> Loaded:
     """A model from a text, the same for every command and for Python.
 
-    - a name: ``fcn``, ``lcn``, ``vec``, ``gap``, ``lap``, ``lenet``, ``vgg11``, ``resnet18``, ``vit`` or ``mixer``, built with
-      ``settings`` (``depth=2``, …);
+    - a name: ``fcn``, ``lcn``, ``vec``, ``gap``, ``lap``, ``lenet``, ``vgg11``, ``resnet18``, ``vit``, ``mixer``,
+      ``laplace``, ``gaussian`` or ``matern``, built with ``settings`` (``depth=2``, ``bandwidth=3.0``, …);
     - ``package.module:factory``: what that module calls so, looked for in the working folder first;
     - ``folder/file.py:factory``: the same from a file, wherever it lies;
     - ``timm:name``: a factory of ``input_shape`` and ``outputs``, where timm is installed.
@@ -68,11 +72,11 @@ def load(text: str, **settings: Any) -> Loaded:
             "file.py:factory, or timm:name."
         )
     if settings:
-        raise ValueError(f"{', '.join(settings)} can be set for named architectures only; {text!r} sets its own.")
+        raise ValueError(f"{', '.join(settings)} can be set for named models only; {text!r} sets its own.")
     if place == "timm":
         return _timm(name)
     model = load_object(text)
-    if not isinstance(model, Architecture | FiniteModel | nn.Module) and not callable(model):
+    if not isinstance(model, Architecture | FiniteModel | RadialKernel | nn.Module) and not callable(model):
         raise ValueError(
             f"{text!r} is a {type(model).__name__}; a model is an Architecture, an nn.Module or a factory of them."
         )

@@ -19,6 +19,7 @@ from priorscope.contracts import (
     is_network_stack,
     needs_of,
     require,
+    settled,
 )
 from priorscope.data.groups import Element, Group, Rotation
 from priorscope.probes.symmetries._coupling import couple
@@ -146,6 +147,7 @@ def _kernel(system: System, group: Group, elements: Sequence[Element], n: int, t
     x = system.data.inputs[:n].double()
     kinds = ("nngp", "ntk")
     model = require(system.model, KernelModel, "a model with a kernel", "Test networks by coupling.")
+    model = settled(model, x)
     plain = model.kernel(x, kinds=kinds)
     change = 0.0
     for g in elements:

@@ -1,0 +1,52 @@
+"""The Matérn function of a scaled distance, for every smoothness."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import torch
+from torch import Tensor
+
+__all__ = ["SMOOTHEST", "matern_of"]
+
+SMOOTHEST = 50.0  # above it the Bessel function overflows where the kernel still differs from 1
+
+
+def matern_of(squared: Tensor, smoothness: float) -> Tensor:
+    r"""The kernel at squared distances in units of the bandwidth, in place where it can.
+
+    .. math:: k(r) = \frac{2^{1-\nu}}{\Gamma(\nu)} z^\nu K_\nu(z), \qquad z = \sqrt{2\nu}\,r
+
+    Rasmussen & Williams (2006), eq. 4.14. Half-integers up to 5/2 in closed form (eqs. 4.15 to 4.17), infinity is
+    :math:`e^{-r^2/2}`; others by the Bessel function of scipy, by its series at zero.
+
+    Example:
+        >>> matern_of(torch.tensor([4.0]).double(), 0.5).item() == math.exp(-2)
+        True
+    """
+    if math.isinf(smoothness):
+        return squared.mul_(-0.5).exp_()
+    z = squared.mul_(2 * smoothness).sqrt_()
+    if smoothness == 0.5:
+        return z.neg_().exp_()
+    if smoothness == 1.5:
+        return (1 + z).mul_((-z).exp_())
+    if smoothness == 2.5:
+        return (1 + z + z.square() / 3).mul_((-z).exp_())
+    return torch.from_numpy(_bessel_form(z.numpy(), smoothness))
+
+
+def _bessel_form(z: np.ndarray, nu: float) -> np.ndarray:  # type: ignore[type-arg]
+    """The general formula in logarithms; 1 at zero, and the series in z² where the Bessel function overflows."""
+    from scipy.special import gammaln, kve
+
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        scaled = kve(nu, z)  # e^z K(z)
+        found = np.exp(np.log(scaled) - z + nu * np.log(z / 2) + math.log(2) - gammaln(nu))
+    early = ~np.isfinite(scaled)
+    if early.any():
+        small = np.square(z[early]) / 4
+        series = 1 - small / (nu - 1) + small**2 / (2 * (nu - 1) * (nu - 2)) if nu > 3 else np.ones_like(small)
+        found[early] = series
+    return np.minimum(found, 1.0)
