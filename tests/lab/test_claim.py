@@ -19,6 +19,7 @@ from priorscope.lab import (
     at_most,
     below,
     between,
+    claimed,
     falling,
     judge_claim,
     judge_interval,
@@ -62,6 +63,42 @@ def test_inside_holds_outside_fails_across_is_not_shown(expect, words, inside, a
 def test_the_point_alone_never_decides():
     assert judge_interval(Interval(-0.5, -0.7, -0.3), near(-0.5, within=0.1)) == "not shown"
     assert judge_interval(Interval(5.0, -0.1, 10.0), rising()) == "not shown"
+
+
+@pytest.mark.parametrize(
+    ("ends", "verdict"),
+    [
+        ((-0.55, -0.45), "holds"),
+        ((-0.5, -0.45), "holds"),  # the value itself is enough
+        ((-0.49, -0.45), "holds with changes"),  # about so: -0.5 is excluded
+        ((-0.59, -0.51), "holds with changes"),
+        ((-0.49, -0.39), "not shown"),
+        ((-0.39, -0.2), "fails"),
+    ],
+)
+def test_a_tolerance_does_not_stand_for_the_value_of_the_source(ends, verdict):
+    expect = claimed(-0.5, within=0.1)
+    assert judge_interval(Interval(sum(ends) / 2, *ends), expect) == verdict
+    assert (
+        judge_interval(Interval(sum(ends) / 2, *ends), near(-0.5, within=0.1)).split(" with")[0]
+        == verdict.split(" with")[0]
+    )
+    found = judge_claim(
+        claim(fixed("a", exact(-0.5), expect), fixed("b", Interval(sum(ends) / 2, *ends), expect)), TABLE
+    )
+    assert found.verdict == verdict
+    assert ("excludes the source's value" in found.note) == (verdict == "holds with changes")
+
+
+def test_a_range_of_the_source_is_met_anywhere():
+    expect = claimed(2.8, 2.9, within=0.3)
+    assert [judge_interval(exact(x), expect) for x in (2.8, 2.85, 2.9)] == ["holds"] * 3
+    assert [judge_interval(exact(x), expect) for x in (2.6, 3.1)] == ["holds with changes"] * 2
+    assert [judge_interval(exact(x), expect) for x in (2.4, 3.3)] == ["fails"] * 2
+    with pytest.raises(ValueError, match="0 or more"):
+        claimed(1, within=-1)
+    with pytest.raises(ValueError, match="value ≤ upper"):
+        claimed(2, 1, within=1)
 
 
 def steps(x: float, n: int) -> float:

@@ -127,7 +127,7 @@ class Claim:
 
         A verdict under another fingerprint was given on another claim.
         """
-        checks = [
+        checks = [  # a core is told by the words
             (c.name, c.expect.words, repr(c.expect.low), repr(c.expect.high), c.expect.strict) for c in self.checks
         ]
         told = (self.says, self.changes, checks)

@@ -6,7 +6,18 @@ import math
 import sys
 from dataclasses import dataclass
 
-__all__ = ["Expectation", "above", "at_least", "at_most", "below", "between", "falling", "near", "rising"]
+__all__ = [
+    "Expectation",
+    "above",
+    "at_least",
+    "at_most",
+    "below",
+    "between",
+    "claimed",
+    "falling",
+    "near",
+    "rising",
+]
 
 _ULPS = 8  # a value this many units in the last place from a bound lies on the bound
 
@@ -18,6 +29,9 @@ class Expectation:
     With ``strict`` the bounds themselves are not allowed. Bounds and measured values carry rounding errors: what differs from a
     bound by at most eight units in the last place of the larger number involved (``scale``: of those the bounds were
     computed from) lies on the bound. So 0.1 + 0.2 is at most 0.3, and is not above 0.3.
+
+    ``core`` is what the source says, where the numbers allowed go beyond it by a tolerance (:func:`claimed`): an interval that is
+    allowed but misses the core agrees with the source only about.
 
     Example:
         >>> expect = between(0.65, 0.9)
@@ -34,6 +48,7 @@ class Expectation:
     words: str
     strict: bool = False
     scale: float = 0.0
+    core: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         if math.isnan(self.low) or math.isnan(self.high) or self.low > self.high:
@@ -51,6 +66,10 @@ class Expectation:
         """Whether nothing in the interval from ``low`` to ``high`` is expected."""
         above, below = self._side(low, self.high), self._side(high, self.low)
         return above >= 0 or below <= 0 if self.strict else above > 0 or below < 0
+
+    def meets_core(self, low: float, high: float) -> bool:
+        """Whether some of the interval is what the source says; always, where there is no tolerance beside it."""
+        return self.core is None or (self._side(high, self.core[0]) >= 0 and self._side(low, self.core[1]) <= 0)
 
     def _side(self, x: float, bound: float) -> int:
         """1 when ``x`` lies above the bound, -1 below, 0 on it (up to rounding)."""
@@ -73,6 +92,33 @@ def near(value: float, *, within: float) -> Expectation:
         raise ValueError(f"near(value, within=) needs a distance of 0 or more; got {within}.")
     scale = max(abs(value), abs(within))
     return Expectation(value - within, value + within, f"{value:g} ± {within:g}", scale=scale)
+
+
+def claimed(value: float, upper: float | None = None, *, within: float) -> Expectation:
+    """The value that the source gives (or a range up to ``upper``), with a tolerance: to hold, the interval must contain it too.
+
+    For laws and constants. An interval inside the tolerance that excludes the value *holds with changes*: about so, not so. Take
+    :func:`near` where the tolerance itself is the statement ("they coincide").
+
+    Example:
+        >>> from priorscope.lab import judge_interval
+        >>> from priorscope.statistics import Interval
+        >>> expect = claimed(-0.5, within=0.1)
+        >>> print(expect)
+        -0.5, at most 0.1 off
+        >>> judge_interval(Interval(-0.48, -0.55, -0.41), expect), judge_interval(Interval(-0.45, -0.47, -0.43), expect)
+        ('holds', 'holds with changes')
+        >>> print(claimed(2.8, 2.9, within=0.3))
+        2.8 to 2.9, at most 0.3 off
+    """
+    if not within >= 0:
+        raise ValueError(f"claimed(value, within=) needs a distance of 0 or more; got {within}.")
+    last = value if upper is None else upper
+    if not last >= value:
+        raise ValueError(f"claimed(value, upper) needs value ≤ upper; got {value} and {upper}.")
+    words = f"{value:g}, at most {within:g} off" if upper is None else f"{value:g} to {upper:g}, at most {within:g} off"
+    scale = max(abs(value), abs(last), abs(within))
+    return Expectation(value - within, last + within, words, scale=scale, core=(value, last))
 
 
 def between(low: float, high: float) -> Expectation:

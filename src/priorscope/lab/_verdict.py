@@ -18,7 +18,8 @@ __all__ = ["VERDICTS", "CheckVerdict", "Verdict", "judge_claim", "judge_interval
 VERDICTS = ("holds", "holds with changes", "fails", "not shown", "not run")
 """What can be said of a claim.
 
-``holds with changes``: true after a correction that the claim names. ``not shown``: runs of this size cannot decide it
+``holds with changes``: true after a correction that the claim names, or about true: within the tolerance, where the interval
+excludes the value of the source itself (:func:`claimed`). ``not shown``: runs of this size cannot decide it
 (the measured value is given). ``not run``: no complete set of stored runs, or none judged under the words of today.
 
 Example:
@@ -73,6 +74,8 @@ class Verdict:
 def judge_interval(interval: Interval, expect: Expectation) -> str:
     """The rule: wholly inside what is expected, it holds; wholly outside, it fails; otherwise it is not shown.
 
+    Inside a tolerance but without the value that the source gives (:func:`claimed`), it holds with changes.
+
     Example:
         >>> from priorscope.lab import at_least
         >>> [judge_interval(Interval(x, x - 1, x + 1), at_least(5)) for x in (7, 5, 3)]
@@ -81,15 +84,15 @@ def judge_interval(interval: Interval, expect: Expectation) -> str:
     if not interval.low <= interval.high:
         raise ValueError(f"an interval needs low ≤ high; got {interval.low} and {interval.high}.")
     if expect.contains(interval.low, interval.high):
-        return "holds"
+        return "holds" if expect.meets_core(interval.low, interval.high) else "holds with changes"
     return "fails" if expect.excludes(interval.low, interval.high) else "not shown"
 
 
 def judge_claim(claim: Claim, table: pd.DataFrame) -> Verdict:
     """The verdict of a claim on a complete table of runs (one row per run: the point's fields and the metrics).
 
-    Fails when any check fails; holds (``with changes`` when the claim names some) when all hold; else it is not shown. What
-    a measure raises, other than :class:`NotMeasured`, is raised here too.
+    Fails when any check fails; holds when all hold (``with changes`` when the claim names some, or a check holds only so);
+    else it is not shown. What a measure raises, other than :class:`NotMeasured`, is raised here too.
 
     Example:
         >>> import pandas as pd
@@ -106,8 +109,8 @@ def judge_claim(claim: Claim, table: pd.DataFrame) -> Verdict:
     found = {check.verdict for check in checks}
     if "fails" in found:
         verdict = "fails"
-    elif found == {"holds"}:
-        verdict = "holds with changes" if claim.changes else "holds"
+    elif found <= {"holds", "holds with changes"}:
+        verdict = "holds with changes" if claim.changes or len(found) > 1 or "holds" not in found else "holds"
     else:
         verdict = "not shown"
     notes = [f"{check.name}: {check.note}" if len(checks) > 1 else check.note for check in checks if check.note]
@@ -136,4 +139,6 @@ def _judge_check(check: Check, table: pd.DataFrame) -> CheckVerdict:
         why = f"not finite: {value:g} [{low:g}, {high:g}]" + (f"; {note}" if note else "")
         return CheckVerdict(check.name, expected, "not shown", kept[0], kept[1], kept[2], why)
     verdict = judge_interval(Interval(value, low, high), check.expect)
+    if verdict == "holds with changes":
+        note = "within the tolerance, but the interval excludes the source's value" + (f"; {note}" if note else "")
     return CheckVerdict(check.name, expected, verdict, value, low, high, note)

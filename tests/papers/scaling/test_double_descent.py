@@ -52,7 +52,7 @@ def test_claims_know_the_papers_table_and_its_opposites():
     assert verdict("J.12", table[table.n_weights < 5000]) == "not shown"
     assert verdict("J.12", table[table.seed == 0]) == "not shown"
     found = judge_claim(CLAIMS["J.13"], table)
-    assert found.verdict == "holds"
+    assert found.verdict.startswith("holds")  # P* lies on a grid: the exponent is -1 but for a hundredth
     assert found.measured == pytest.approx(-1, abs=0.05)
     assert verdict("J.13", known(exponent=0.4)) == "fails"
     assert verdict("J.13", table[table.n_train < 1200]) == "not shown"

@@ -31,13 +31,17 @@ def test_runs_and_judges() -> None:
     def verdicts(known: pd.DataFrame) -> dict[str, str]:
         return {check.name: check.verdict for check in judge_claim(claim, known).checks}
 
-    above, middle, straight = (check.name for check in claim.checks)
+    above, middle, straight, exponential = (check.name for check in claim.checks)
     law = made_up(ranks**-1.5, 5, 100.0**-1.5)
-    assert verdicts(law) == {above: "holds", middle: "holds", straight: "holds"}
+    assert verdicts(law) == {above: "holds", middle: "holds", straight: "holds", exponential: "holds"}
     assert "digits fc k^-1.50 [-1.50, -1.50]" in judge_claim(claim, law).note
-    assert verdicts(made_up(ranks**-1.5, 200, 0.75)) == {above: "fails", middle: "fails", straight: "holds"}
+    wrong = {above: "fails", middle: "fails", straight: "holds", exponential: "holds"}
+    assert verdicts(made_up(ranks**-1.5, 200, 0.75)) == wrong
     bent = np.exp(-ranks / 10.0)  # skewed, but no power law
-    assert verdicts(made_up(bent, 5, 0.001)) == {above: "holds", middle: "holds", straight: "fails"}
+    skewed = {above: "holds", middle: "holds", straight: "fails", exponential: "fails"}
+    assert verdicts(made_up(bent, 5, 0.001)) == skewed
+    between = np.exp(-0.1 * ranks**0.7)  # a stretched exponential: R² of a power law 0.96, of an exponential 0.99
+    assert verdicts(made_up(between, 5, 0.001)) == skewed
     broken = np.where((ranks < 10) | (ranks > 100), 1e-3, ranks**-1.5)  # outside the tail nothing is fitted
     assert verdicts(made_up(broken, 5, 0.001))[straight] == "holds"
     assert PAPER.chart is not None

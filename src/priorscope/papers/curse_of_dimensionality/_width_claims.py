@@ -7,7 +7,7 @@ from functools import partial
 import pandas as pd
 from scipy.stats import spearmanr
 
-from priorscope.lab import Check, Claim, Measured, NotMeasured, at_least, at_most, near
+from priorscope.lab import Check, Claim, Measured, NotMeasured, at_least, at_most, claimed
 from priorscope.papers._over_draws import exponent_over_draws, over_draws
 from priorscope.papers.curse_of_dimensionality._systems import IMAGES, SOURCE
 from priorscope.statistics import Interval
@@ -67,7 +67,7 @@ CLAIMS = (
         f"{SOURCE}, eqs. 8 and 11",
         "the tangent kernel and the mean prediction approach their limits like one over the root of the width",
         checks=(
-            Check("tangent kernel", partial(rate, part="kernel", column="kernel_error"), near(-0.5, within=0.1)),
+            Check("tangent kernel", partial(rate, part="kernel", column="kernel_error"), claimed(-0.5, within=0.1)),
             # eq. 11 is an upper bound: a steeper fall satisfies it, so the tolerance of 0.1 has one side
             Check("mean prediction", partial(rate, part="mean", column="mean_distance"), at_most(-0.4)),
         ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from priorscope.lab import Check, Claim, at_least, at_most, below, between, falling, near, rising
+from priorscope.lab import Check, Claim, at_least, at_most, below, between, claimed, falling, rising
 from priorscope.papers.jamming import _measures as measure
 
 __all__ = ["CLAIMS", "SOURCE"]
@@ -17,8 +17,8 @@ CLAIMS = (
         SOURCE,
         "N* grows in proportion to P on random data, the same at every depth",
         checks=(
-            Check("slope of log N* over log P", measure.growth, near(1.0, within=0.15)),
-            Check("P/N* at depth 3 over depth 2", measure.depth_ratio, near(1.0, within=0.25)),
+            Check("slope of log N* over log P", measure.growth, claimed(1.0, within=0.15)),
+            Check("P/N* at depth 3 over depth 2", measure.depth_ratio, claimed(1.0, within=0.25)),
         ),
     ),
     Claim(
@@ -26,7 +26,7 @@ CLAIMS = (
         SOURCE,
         "the transition lies at P/N between 2.8 and 2.9, and N* is at most 4 P",
         checks=(
-            Check("P/N*", measure.position, near(2.85, within=0.3)),
+            Check("P/N*", measure.position, claimed(2.8, 2.9, within=0.3)),
             Check("P/N*, N* at most 4 P", measure.position, at_least(0.25)),
         ),
     ),
@@ -45,7 +45,7 @@ CLAIMS = (
         SOURCE,
         "H_p has as many negative as positive modes for ReLU, fewer for tanh",
         checks=(
-            Check("N₋/N, ReLU", measure.negative_modes, near(0.5, within=0.05)),
+            Check("N₋/N, ReLU", measure.negative_modes, claimed(0.5, within=0.05)),
             Check("largest N₋/N₊, tanh", measure.tanh_lopsided, below(1)),
         ),
         changes="of tanh it is asked that N₋ is below N₊, not that N₋/N is 0.43",
@@ -72,8 +72,8 @@ CLAIMS = (
         SOURCE,
         "overlaps and gaps follow power laws",
         checks=(
-            Check("θ", partial(measure.exponent, name="theta"), near(0.3, within=0.1)),
-            Check("γ", partial(measure.exponent, name="gamma"), near(0.2, within=0.1)),
+            Check("θ", partial(measure.exponent, name="theta"), claimed(0.3, within=0.1)),
+            Check("γ", partial(measure.exponent, name="gamma"), claimed(0.2, within=0.1)),
         ),
     ),
     Claim(

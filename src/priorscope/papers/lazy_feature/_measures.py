@@ -18,7 +18,7 @@ __all__ = [
     "excess_without_offset",
     "final_kernel_error",
     "final_kernel_nearer",
-    "half_time_variation",
+    "half_time_exponent",
     "kernel_change_exponent",
     "kernel_noise_exponent",
     "label_share_growth",
@@ -121,17 +121,25 @@ def scale_exponent(table: pd.DataFrame, name: str, side: str, end: str, depth: i
     return _end(cells, end)
 
 
-def half_time_variation(table: pd.DataFrame) -> Measured:
-    """Largest over smallest t½/(√h α) in the feature regime, minus one, at the shape where it is highest."""
-    cells = {}
-    for _, row in table[table.part == "sweep"].sort_values(["depth", "width"]).iterrows():
+def half_time_exponent(table: pd.DataFrame, depth: int, end: str) -> Measured:
+    """Exponent of the time at which the loss has halved in the rescaled output scale, feature regime; of all widths the ``end``.
+
+    Seeds whose loss did not halve at every scale are left out and counted.
+    """
+    rows = table[(table.part == "sweep") & (table.depth == depth)].sort_values("width")
+    if rows.empty:
+        raise NotMeasured(f"no sweep of depth {depth}")
+    cells, lost = {}, 0
+    for _, row in rows.iterrows():
         at = _array(row.rescaled)
-        ratio = (_array(row.half_time)[at <= FEATURE] / at[at <= FEATURE, None]).T  # (seeds, scales)
-        ratio = ratio[np.isfinite(ratio).all(1)]
-        cells[f"L = {row.depth:.0f}, h = {row.width:.0f}"] = over_draws(
-            ratio, lambda v: float(v.mean(0).max() / v.mean(0).min() - 1)
-        )
-    return highest(cells)
+        times = _array(row.half_time)[at <= FEATURE].T  # (seeds, scales)
+        whole = np.isfinite(times).all(1)
+        lost += int((~whole).sum())
+        if whole.sum() < 2:
+            raise NotMeasured(f"the loss halved at every scale for {int(whole.sum())} seeds at width {row.width:.0f}")
+        cells[f"L = {depth}, h = {row.width:.0f}"] = fit_power_law(at[at <= FEATURE], times[whole]).interval
+    found = _end(cells, end)
+    return Measured(found.interval, found.note + (f"; {lost} seeds left out" if lost else ""))
 
 
 def speed_exponent(table: pd.DataFrame, of: str, end: str) -> Measured:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from priorscope.lab import Check, Claim, at_most, between, near, rising
+from priorscope.lab import Check, Claim, at_most, between, claimed, rising
 from priorscope.papers.scaling import _double_descent_measures as measure
 
 __all__ = ["CLAIMS", "SOURCE"]
@@ -29,6 +29,6 @@ CLAIMS = (
         NORM_SOURCE,
         "the norm of the predictor diverges towards the transition",
         measure=measure.norm_exponent,
-        expect=near(-1.0, within=0.3),
+        expect=claimed(-1.0, within=0.3),
     ),
 )

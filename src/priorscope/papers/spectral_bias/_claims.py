@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from priorscope.lab import Check, Claim, Measured, NotMeasured, at_least, at_most, below, falling, near, rising
+from priorscope.lab import Check, Claim, Measured, NotMeasured, at_least, at_most, below, claimed, falling, near, rising
 from priorscope.papers._over_draws import exponent_over_draws, over_draws
 from priorscope.statistics import Interval, exact
 
@@ -132,7 +132,7 @@ CLAIMS = (
         f"{SOURCE}, Obs. 3",
         "projections on the test set decay at the eigenvalues' rates",
         checks=tuple(
-            Check(f"rate over eigenvalue, mode {k + 1}", partial(rate_ratio, mode=k), near(1, within=0.1))
+            Check(f"rate over eigenvalue, mode {k + 1}", partial(rate_ratio, mode=k), claimed(1, within=0.1))
             for k in range(3)
         ),
     ),
@@ -155,7 +155,7 @@ CLAIMS = (
         f"{SOURCE}, Assumption 2",
         "the initial kernel approaches its limit like one over the root of the width",
         checks=tuple(
-            Check(f"exponent, {name}", partial(concentration, network=name), near(-0.5, within=0.1))
+            Check(f"exponent, {name}", partial(concentration, network=name), claimed(-0.5, within=0.1))
             for name in ("fc", "conv", "residual")
         ),
     ),

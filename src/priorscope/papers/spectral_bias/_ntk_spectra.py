@@ -12,7 +12,7 @@ from torch import nn
 
 import priorscope.data as data
 import priorscope.models as m
-from priorscope.lab import Check, Claim, Measured, Metrics, Paper, Point, at_least, at_most, below
+from priorscope.lab import Check, Claim, Measured, Metrics, Paper, Point, at_least, at_most, below, rising
 from priorscope.papers._over_draws import highest, lowest, over_draws
 from priorscope.probes import empirical_ntk, spectrum
 from priorscope.statistics import fit_power_law
@@ -111,14 +111,32 @@ def straightness(table: pd.DataFrame) -> Measured:
     """R² of a power law fitted to the tail of the mean spectrum, over draws; where it is least. The note has the exponents."""
     found, exponents = {}, []
     for name, group in _cells(table).items():
-        first, last = tail_ends(int(group.n.iloc[0]))
-        ranks, curves = np.asarray(group["rank"].iloc[0], dtype=float), np.stack(group.relative.to_list())
-        within = (ranks >= first) & (ranks <= last)
-        ranks, curves = ranks[within], curves[:, within].astype(float)
+        ranks, curves = _tail(group)
         found[name] = over_draws(curves, partial(_r2, np.log(ranks)))
         fit = fit_power_law(ranks, curves)
         exponents.append(f"{name} k^{fit.exponent:.2f} [{fit.low:.2f}, {fit.high:.2f}]")
     return lowest(found, f"Tails: {', '.join(exponents)}")
+
+
+def bent(table: pd.DataFrame) -> Measured:
+    """R² of a power law minus that of an exponential of the same tail of the mean spectrum, over draws; where least."""
+    found = {}
+    for name, group in _cells(table).items():
+        ranks, curves = _tail(group)
+        found[name] = over_draws(curves, partial(_lead, ranks))
+    return lowest(found)
+
+
+def _lead(ranks: np.ndarray, curves: np.ndarray) -> float:
+    return _r2(np.log(ranks), curves) - _r2(ranks, curves)
+
+
+def _tail(group: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """Ranks of the tail, and the relative eigenvalues (draws, ranks) there."""
+    first, last = tail_ends(int(group.n.iloc[0]))
+    ranks, curves = np.asarray(group["rank"].iloc[0], dtype=float), np.stack(group.relative.to_list())
+    within = (ranks >= first) & (ranks <= last)
+    return ranks[within], curves[:, within].astype(float)
 
 
 def _r2(x: np.ndarray, curves: np.ndarray) -> float:
@@ -169,6 +187,7 @@ PAPER = Paper(
                 Check(f"eigenvalues above 1/{OUTLIERS} of the first", outliers, at_most(10)),
                 Check("median eigenvalue over the first", median, below(0.01)),
                 Check("R² of the tail", straightness, at_least(0.97)),
+                Check("R² of a power law minus that of an exponential", bent, rising()),
             ),
         ),
     ),

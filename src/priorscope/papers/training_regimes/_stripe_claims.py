@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from priorscope.lab import Check, Claim, at_most, near, rising
+from priorscope.lab import Check, Claim, at_most, claimed, rising
 from priorscope.papers.training_regimes import _stripe_measures as measure
 
 __all__ = ["CLAIMS", "SOURCE"]
@@ -15,7 +15,7 @@ CLAIMS = (
         SOURCE,
         "on the stripe, feature training beats lazy; compression grows like the root of P",
         checks=(
-            Check("exponent of the compression", measure.compression_exponent, near(0.5, within=0.15)),
+            Check("exponent of the compression", measure.compression_exponent, claimed(0.5, within=0.15)),
             Check(f"lazy minus feature error, every P from {measure.FROM} on", measure.feature_gain, rising()),
         ),
     ),
