@@ -49,11 +49,11 @@ def main() -> None:
         ensemble = arch.ensemble((64,), width=width, outputs=1, seeds=range(options.members))
         method = ps.inference.GradientDescent(learning_rate=0.05, steps=options.steps, record=2)
         method.fit(ensemble, train)  # once before the clock starts, as the loop's first network is
-        train_loop([ensemble.network(0)], x, y, 0.05, options.steps)
+        train_loop([ensemble.member(0)], x, y, 0.05, options.steps)
         start = time.perf_counter()
         together = method.fit(ensemble, train).predict(x)
         seconds = time.perf_counter() - start
-        networks = [ensemble.network(i) for i in range(options.members)]
+        networks = [ensemble.member(i) for i in range(options.members)]
         start = time.perf_counter()
         alone = train_loop(networks, x, y, 0.05, options.steps)
         loop = time.perf_counter() - start

@@ -50,9 +50,7 @@ def flows(width: int, turn: float, scales: int, seeds: int, single: int, traced:
         def alone(i: int, name: str = name) -> tuple[float, Any]:
             member = DenseStack(64, width, 2, [i % seeds])
             started = time.perf_counter()
-            found = flow.with_alpha([float(alphas[i])]).fit(
-                member if name == "one_by_one" else member.network(0), train
-            )
+            found = flow.with_alpha([float(alphas[i])]).fit(member if name == "one_by_one" else member.member(0), train)
             return time.perf_counter() - started, found
 
         trial = {}

@@ -42,6 +42,7 @@ __all__ = [
     "missing",
     "name_of",
     "needs_of",
+    "own",
     "require",
     "settled",
 ]
@@ -200,7 +201,7 @@ class NetworkEnsemble(NetworkStack, Protocol):
 
     def __len__(self) -> int: ...
 
-    def network(self, i: int) -> nn.Module:
+    def member(self, i: int) -> nn.Module:
         """Network ``i`` by itself."""
         ...
 
@@ -386,6 +387,19 @@ def require(thing: object, protocol: type[Contract], wanted: str, advice: str) -
     if lacks:
         raise TypeError(f"wanted {wanted}; got {type(thing).__name__}, which has no {', '.join(lacks)}. {advice}")
     return cast(Contract, thing)
+
+
+def own(thing: object, method: str) -> bool:
+    """Whether an object's own class defines a method: what is inherited was written for another class.
+
+    Example:
+        >>> class Step:
+        ...     def lower(self): ...
+        >>> class Other(Step): ...
+        >>> own(Step(), "lower"), own(Other(), "lower")
+        (True, False)
+    """
+    return method in type(thing).__dict__
 
 
 def is_kernel_model(model: object) -> TypeGuard[KernelModel]:

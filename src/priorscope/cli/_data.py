@@ -40,7 +40,7 @@ def get(name: Annotated[str, typer.Argument(help="mnist, fashion_mnist or cifar1
 @app.command("list")
 def list_sets(as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False) -> None:
     """List the data sets with a name, and whether each is in the cache."""
-    from priorscope.data.published._published import cached
+    from priorscope.data.published import cached
 
     rows = [{"name": n, "what": w, "here": n == "digits" or cached(n)} for n, w in PUBLISHED.items()]
     if as_json:

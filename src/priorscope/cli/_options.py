@@ -27,7 +27,7 @@ def complete_paper(incomplete: str) -> list[str]:
 
 def print_json(value: Any) -> None:
     """Strict JSON on standard output: NaN and infinities become null."""
-    from priorscope.lab._point import finite_or_none
+    from priorscope.lab import finite_or_none
 
     json.dump(finite_or_none(value), sys.stdout, indent=1, ensure_ascii=False, allow_nan=False)
     print()

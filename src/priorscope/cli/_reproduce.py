@@ -45,8 +45,7 @@ def reproduce(
 
     Examples:  priorscope reproduce sphere-spectrum --scale tiny   |   priorscope reproduce mine.py:PAPER -j 8
     """
-    from priorscope.lab import Store, judge_paper, sweep
-    from priorscope.lab._executors import dask_executor
+    from priorscope.lab import Store, dask_executor, judge_paper, sweep
     from priorscope.papers import load
 
     if name is None:

@@ -8,6 +8,7 @@ from priorscope.inference.kernels._gaussian_process import FittedProcess, Gaussi
 from priorscope.inference.kernels._infinite_ensemble import FittedEnsemble, InfiniteEnsemble
 from priorscope.inference.kernels._kernel_regression import FittedKernel, KernelRegression
 from priorscope.inference.kernels._spectral import NumericalRepair, Schedule, Spectral
+from priorscope.inference.networks._fourth_order import FourthOrderFlow
 from priorscope.inference.networks._gradient_descent import GradientDescent
 from priorscope.inference.networks._gradient_flow import GradientFlow
 from priorscope.inference.networks._hinge_training import train_hinge
@@ -28,6 +29,7 @@ __all__ = [
     # networks
     "GradientDescent",
     "GradientFlow",
+    "FourthOrderFlow",
     "train_hinge",
     "Members",
     "train_stacked",

@@ -18,7 +18,7 @@ from priorscope.lab._expect import (
 from priorscope.lab._judging import complete_scale, judge_evidence, judge_paper
 from priorscope.lab._ledger import ledger_path, read_ledger, record_ledger, runs_folder, standing
 from priorscope.lab._paper import SCALES, Paper
-from priorscope.lab._point import Metrics, Point
+from priorscope.lab._point import Metrics, Point, finite_or_none
 from priorscope.lab._record import Record, natural_order
 from priorscope.lab._salvage import Salvaged, salvage
 from priorscope.lab._store import Store, StoreError, default_store_path
@@ -29,6 +29,7 @@ __all__ = [
     "Paper",
     "Point",
     "Metrics",
+    "finite_or_none",
     "Claim",
     "Check",
     "Measured",

@@ -50,7 +50,7 @@ from priorscope.probes.regimes._ensemble_fluctuations import ExcessError, Fluctu
 from priorscope.probes.regimes._kernel_fluctuations import KernelFluctuations, kernel_fluctuations
 from priorscope.probes.spectra._nystrom import Nystrom, nystrom
 from priorscope.probes.spectra._spectrum import Spectrum, spectrum
-from priorscope.probes.spectra.bias import Plan, SpectralBias, plan, spectral_bias
+from priorscope.probes.spectra.bias import ModeBudget, SpectralBias, mode_budget, spectral_bias
 from priorscope.probes.spectra.eigenfunctions import Modes, circle_modes, hypercube_modes, product_modes, sphere_modes
 from priorscope.probes.spectra.sphere import (
     KernelSeries,
@@ -160,9 +160,9 @@ __all__ = [
     "sphere_modes",
     "NTKOperator",
     "ntk_operator",
-    "Plan",
+    "ModeBudget",
     "SpectralBias",
-    "plan",
+    "mode_budget",
     "spectral_bias",
     "Spectrum",
     "spectrum",

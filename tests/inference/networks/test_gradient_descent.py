@@ -73,7 +73,7 @@ def test_an_ensemble_equals_one_by_one(data, settings):
     method = GradientDescent(learning_rate=0.02, steps=150, dtype=torch.float64, keep=("params",), **settings)
     together = method.fit(ensemble, data, seed=5)
     for i in range(3):
-        alone = method.fit(ensemble.network(i), data, seed=5)
+        alone = method.fit(ensemble.member(i), data, seed=5)
         torch.testing.assert_close(alone.params[0], together.params[i], rtol=1e-9, atol=1e-10)
         assert bool(alone.finished) == bool(together.finished[i])
         assert int(alone.steps) == int(together.steps[i])

@@ -135,7 +135,7 @@ def test_an_ensemble_with_its_own_alphas_equals_one_by_one():
     assert len(set(together.steps.tolist())) > 1  # members really have their own steps
     assert together.finished.tolist() == [True, False]
     for i, alpha in enumerate(alphas):
-        networks = [ensemble.network(i)] if i else [ensemble.network(i), Opaque(ensemble.network(i))]
+        networks = [ensemble.member(i)] if i else [ensemble.member(i), Opaque(ensemble.member(i))]
         for network in networks:
             alone = flow.with_alpha(alpha).fit(network, data)
             for row in (1, 2, 3):

@@ -77,5 +77,5 @@ def test_a_member_by_itself_gives_its_row_of_the_stack(bias):
     x = torch.randn(6, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     both = stack(x)
     assert len(stack) == 3
-    torch.testing.assert_close(stack.network(1)(x), both[1], rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(stack.member(1)(x), both[1], rtol=1e-12, atol=1e-12)
     assert float((both[0] - both[1]).abs().max()) > 0.1

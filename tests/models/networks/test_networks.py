@@ -154,7 +154,7 @@ def test_ensemble_equals_networks_one_by_one(arch: Architecture) -> None:
     for i, net in enumerate(networks):
         for name, value in net.named_parameters():
             torch.testing.assert_close(ensemble.stacked[name][i], value)
-        torch.testing.assert_close(ensemble.network(i)(x), net(x))
+        torch.testing.assert_close(ensemble.member(i)(x), net(x))
 
 
 def test_ensemble_of_any_modules() -> None:

@@ -28,5 +28,5 @@ def test_members_see_their_own_points_and_the_kernel_is_that_of_the_jacobian():
     moved = torch.autograd.grad(stack.call(leaves, signs).sum(), list(leaves.values()), allow_unused=True)
     assert dict(zip(leaves, moved))["x"] is None  # points are not trained
     assert dict(zip(leaves, moved))["w"] is not None
-    torch.testing.assert_close(stack.network(1)(signs), out[1:])
+    torch.testing.assert_close(stack.member(1)(signs), out[1:])
     assert len(stack) == 2

@@ -32,7 +32,7 @@ def test_stacked_kernels_are_explicit_jacobians(system):
     fitted = GradientFlow(time=1e-3).fit(ensemble, data)
     got = stacked_ntk(fitted, fitted.initial, data.inputs)
     for i in range(2):
-        torch.testing.assert_close(got[i], dense_ntk(ensemble.network(i).double(), data.inputs.double()))
+        torch.testing.assert_close(got[i], dense_ntk(ensemble.member(i).double(), data.inputs.double()))
 
 
 def test_large_scales_are_lazy(measured):

@@ -7,7 +7,7 @@ from scipy.special import sph_harm_y
 
 import priorscope as ps
 from priorscope.probes import circle_modes, hypercube_modes, product_modes, sphere_modes
-from priorscope.probes.spectra.eigenfunctions._harmonics import harmonics
+from priorscope.probes.spectra.eigenfunctions._real_harmonics import harmonics
 
 
 def relu_profile(t):

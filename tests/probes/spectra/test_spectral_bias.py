@@ -8,8 +8,9 @@ import torch
 from torch import nn
 
 import priorscope as ps
-from priorscope.probes import circle_modes, plan, spectral_bias
-from priorscope.probes.spectra.bias._flow import Flow, identity_error
+from priorscope.inference import FourthOrderFlow
+from priorscope.probes import circle_modes, mode_budget, spectral_bias
+from priorscope.probes.spectra.bias import identity_error
 
 
 def linear_system(n_test_only=0):
@@ -68,24 +69,24 @@ def test_a_wide_network_learns_fourier_modes_at_their_rates_and_obeys_the_bound(
 
 def test_the_residual_identity_holds_on_and_off_the_training_set():
     system = circle_system(width=32, n_train=20)
-    flow = Flow(system.network(0), system.data.inputs, system.data.targets, largest=5.0)
+    flow = FourthOrderFlow(system.network(0), system.data.inputs, system.data.targets, largest=5.0)
     flow.advance(1.0)
     for points in (system.data.inputs, system.data.test.inputs[::8]):
         assert identity_error(flow, points) < 1e-5
     assert flow.time == pytest.approx(1.0)
     flow.y = flow.y * 1.0
-    scaled = Flow(flow.network, flow.x, flow.y, largest=5.0)
-    scaled.gradient = lambda: [2 * g for g in Flow.gradient(scaled)]  # a flow twice as fast breaks it
+    scaled = FourthOrderFlow(flow.network, flow.x, flow.y, largest=5.0)
+    scaled.gradient = lambda: [2 * g for g in FourthOrderFlow.gradient(scaled)]  # a flow twice as fast breaks it
     assert identity_error(scaled, system.data.inputs) > 0.5
 
 
 def test_planning_numbers_and_bad_input():
     result = spectral_bias(linear_system(), k=2, n_times=2)
-    assert result.plan(2, 0.1) == plan(result.eigenvalues[1], 0.1, result.target_bound)
+    assert result.budget(2, 0.1) == mode_budget(result.eigenvalues[1], 0.1, result.target_bound)
     with pytest.raises(ValueError, match="fewer than k = 4 eigenvalues"):
         spectral_bias(linear_system(), k=4)
     with pytest.raises(ValueError, match="epsilon < target_bound"):
-        plan(1.0, 2.0)
+        mode_budget(1.0, 2.0)
     system = linear_system()
     x, y = system.data.inputs, system.data.targets
     two = ps.data.Split(x, torch.cat([y, y], 1))

@@ -12,7 +12,7 @@ import torch
 
 import priorscope as ps
 from priorscope.probes import KernelSeries, kernel_series, sphere_spectrum
-from priorscope.probes.spectra.sphere._harmonics import harmonic_count
+from priorscope.probes.spectra.sphere._harmonic_moments import harmonic_count
 
 
 def _sphere_quadrature(d0: int, degree: int) -> tuple[np.ndarray, np.ndarray]:

@@ -161,7 +161,7 @@ def test_methods_agree_and_a_kernel_with_itself_is_symmetric(method, outputs):
 
 
 def test_wide_layers_at_few_positions_stay_products():
-    from priorscope.probes.tangent._forms import Explicit, Product
+    from priorscope.models.layers import Explicit, Product
     from priorscope.probes.tangent._layerwise import Layerwise
 
     network, x = nn.Sequential(nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, 1)), torch.randn(4, 3, 64)
@@ -193,7 +193,7 @@ def test_ensembles_and_trajectories_stack():
 
 def test_an_ensemble_module_gives_the_kernel_of_each_network():
     ensemble, x = ps.models.fcn(depth=1).ensemble((6,), width=8, outputs=1, seeds=range(3)), torch.randn(4, 6)
-    singles = torch.stack([empirical_ntk(ensemble.network(i), x) for i in range(3)])
+    singles = torch.stack([empirical_ntk(ensemble.member(i), x) for i in range(3)])
     torch.testing.assert_close(empirical_ntk(ensemble, x), singles)
     assert not torch.allclose(singles[0], singles[1])
 

@@ -115,7 +115,7 @@ class Members:
 
     def network(self, flat: Tensor, member: int = 0) -> nn.Module:
         """A plain module with the parameters of one member."""
-        net = copy.deepcopy(self.model if self.single else cast(NetworkEnsemble, self.model).network(member))
+        net = copy.deepcopy(self.model if self.single else cast(NetworkEnsemble, self.model).member(member))
         named = {name: p[member] for name, p in self.unflatten(flat).items()}
         with torch.no_grad():
             for name, p in net.named_parameters():

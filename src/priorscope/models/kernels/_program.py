@@ -9,9 +9,10 @@ from typing import Protocol
 
 import numpy as np
 
+from priorscope.contracts import own
 from priorscope.models.kernels import _instructions as code
 
-__all__ = ["NotFused", "Program", "Space", "lower", "own"]
+__all__ = ["NotFused", "Program", "Space", "lower"]
 
 WIDEST = 4  # a frame padded for its strides may be this many times as long as the image
 
@@ -50,19 +51,6 @@ class Lowers(Protocol):
     @property
     def centres(self) -> bool | None: ...
     def lower(self, program: Program, register: int, space: Space) -> None: ...
-
-
-def own(thing: object, method: str) -> bool:
-    """Whether an object's own class defines a method: what is inherited was written for another class.
-
-    Example:
-        >>> class Step:
-        ...     def lower(self): ...
-        >>> class Other(Step): ...
-        >>> own(Step(), "lower"), own(Other(), "lower")
-        (True, False)
-    """
-    return method in type(thing).__dict__
 
 
 def lower(layer: Lowers, program: Program, register: int, space: Space) -> None:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from torch import Tensor, nn
 
+from priorscope.contracts import own
 from priorscope.models.kernels._covariance import Covariance
 from priorscope.models.kernels._need import Need
-from priorscope.models.kernels._program import NotFused, Program, Space, own
+from priorscope.models.kernels._program import NotFused, Program, Space
 from priorscope.models.layers._layer import Layer, Shape
 from priorscope.models.networks._build import Build
 from priorscope.models.nonlinearities import Nonlinearity, nonlinearity

@@ -14,7 +14,8 @@ from priorscope.models.kernels._need import Need
 from priorscope.models.kernels._program import Program, Space
 from priorscope.models.layers._checks import check_padding
 from priorscope.models.layers._layer import Layer, Shape
-from priorscope.models.layers._taps import mean_over_taps, output_size
+from priorscope.models.layers._tangent_forms import Form, convolution_forms, scaled_forms
+from priorscope.models.layers._taps import flat_patches, mean_over_taps, output_size
 from priorscope.models.networks._build import Build
 
 __all__ = ["Conv", "check_spatial"]
@@ -106,6 +107,11 @@ class ConvModule(nn.Module):
         convolve = F.conv1d if n_space == 1 else F.conv2d
         bias = None if self.bias is None else self.bias * self.bias_scale
         return convolve(x, self.weight * self.scale, bias, stride=self.stride)
+
+    def tangent_forms(self, entered: Tensor, deltas: Tensor, names: tuple[str, ...]) -> dict[str, Form]:
+        """Gradients of weight and bias as factors: the patches, and the deltas of the pixels that saw them."""
+        patches = flat_patches(entered, self.kernel_size, self.stride, self.padding)
+        return scaled_forms(convolution_forms(patches, deltas, names), self.scale, self.bias_scale)
 
 
 def check_spatial(who: str, shape: Shape) -> None:

@@ -12,6 +12,7 @@ from priorscope.models.kernels._covariance import Covariance
 from priorscope.models.kernels._need import Need
 from priorscope.models.kernels._program import Program, Space
 from priorscope.models.layers._layer import Layer, Shape
+from priorscope.models.layers._tangent_forms import Form, linear_forms, scaled_forms
 from priorscope.models.networks._build import Build
 
 __all__ = ["Dense"]
@@ -76,6 +77,12 @@ class DenseModule(nn.Module):
         if self.bias is not None:
             y = y + self.bias_scale * self.bias.reshape(-1, *(1,) * (x.ndim - 2))
         return y
+
+    def tangent_forms(self, entered: Tensor, deltas: Tensor, names: tuple[str, ...]) -> dict[str, Form]:
+        """Gradients of weight and bias as factors: pixels, which come after the channels, are more positions of one weight."""
+        if entered.ndim > 2:
+            entered, deltas = entered.flatten(2).mT, deltas.flatten(3).mT
+        return scaled_forms(linear_forms(entered, deltas, names), self.scale, self.bias_scale)
 
     def dense_scales(self) -> tuple[float, float]:
         """Scales of weight and bias, for those who write the derivatives of dense networks by hand."""

@@ -14,7 +14,8 @@ from priorscope.models.kernels._program import Program, Space
 from priorscope.models.layers._checks import check_padding
 from priorscope.models.layers._conv import check_spatial
 from priorscope.models.layers._layer import Layer, Shape
-from priorscope.models.layers._taps import gather_patches, mean_over_taps, output_size
+from priorscope.models.layers._tangent_forms import Explicit, Form, Local, scaled_forms
+from priorscope.models.layers._taps import flat_patches, gather_patches, mean_over_taps, output_size
 from priorscope.models.networks._build import Build
 
 __all__ = ["LocallyConnected"]
@@ -104,3 +105,10 @@ class LocallyConnectedModule(nn.Module):
         if self.bias is not None:
             y = y + self.bias_scale * self.bias
         return y.reshape(*y.shape[:2], *self.out_space)
+
+    def tangent_forms(self, entered: Tensor, deltas: Tensor, names: tuple[str, ...]) -> dict[str, Form]:
+        """Gradients of weight and bias as factors at each pixel, which share no weight."""
+        flat = deltas.flatten(3)  # (n, C, channels, P)
+        patches = flat_patches(entered, self.kernel_size, self.stride, self.padding)
+        forms: dict[str, Form] = {"weight": Local(patches, flat.mT), "bias": Explicit(flat)}
+        return scaled_forms({name: forms[name] for name in names}, self.scale, self.bias_scale)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-__all__ = ["mean_over_taps", "output_size", "tap_positions", "gather_patches"]
+__all__ = ["flat_patches", "gather_patches", "mean_over_taps", "output_size", "tap_positions"]
 
 WIDEST = 8  # a padded filter may be this many times as long as the image, as 3 or 7 taps on a last single pixel are
 
@@ -78,3 +78,11 @@ def gather_patches(x: Tensor, kernel_size: int, stride: int, padding: str) -> Te
             x = x * inside.reshape(-1, *(1,) * (x.ndim - at - 1)).to(x)
         x = x.unflatten(at, (n_out, kernel_size)).movedim(at + 1, -1)
     return x
+
+
+def flat_patches(x: Tensor, kernel_size: int, stride: int, padding: str) -> Tensor:
+    """What each output pixel sees of ``(n, c, *S)``: ``(n, pixels, c * taps)``, in the order of a filter's weight."""
+    n_space = x.ndim - 2
+    patches = gather_patches(x, kernel_size, stride, padding)  # (n, c, *S_out, *taps)
+    patches = patches.flatten(2 + n_space).flatten(2, 1 + n_space)  # (n, c, pixels, taps)
+    return patches.transpose(1, 2).flatten(2)

@@ -61,7 +61,7 @@ class DenseStack(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         return self.call(self.stacked, x)
 
-    def network(self, i: int) -> nn.Module:
+    def member(self, i: int) -> nn.Module:
         """Network ``i`` by itself, a plain module with copies of its weights."""
         return _Member({name: w[i] for name, w in self.stacked.items()}, self.depth)
 

@@ -81,7 +81,7 @@ class Ensemble(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         return self.call(self.stacked, x)
 
-    def network(self, i: int) -> nn.Module:
+    def member(self, i: int) -> nn.Module:
         """Network ``i`` by itself, a plain module with copies of its weights."""
         net = copy.deepcopy(self.template)
         state = {name: tensor[i].detach().clone() for name, tensor in {**self.stacked, **self.stacked_buffers}.items()}

@@ -46,7 +46,7 @@ class ShallowStack(nn.Module):
     def forward(self, inputs: Tensor) -> Tensor:
         return self.call(self.stacked, inputs)
 
-    def network(self, i: int) -> nn.Module:
+    def member(self, i: int) -> nn.Module:
         """Network ``i`` by itself with its own points: a stack of one."""
         one = copy.copy(self)
         one.stacked = {name: value[i : i + 1].clone() for name, value in self.stacked.items()}

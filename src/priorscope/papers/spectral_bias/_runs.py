@@ -15,7 +15,7 @@ import priorscope.models as m
 from priorscope.contracts import KernelModel, require
 from priorscope.lab import Metrics, Point
 from priorscope.probes import circle_modes, empirical_ntk, spectral_bias
-from priorscope.probes.spectra.bias import Flow, identity_error
+from priorscope.probes.spectra.bias import identity_error
 from priorscope.statistics import fit_power_law
 from priorscope.system import System
 
@@ -48,7 +48,7 @@ def run_identity(point: Point) -> Metrics:
     y = torch.sin(x.flatten(1)[:, :1]) + x.flatten(1)[:, 1:2]
     network = arch.network(shape, width=point["width"], seed=seed, dtype=torch.float64)
     largest = float(torch.linalg.eigvalsh(empirical_ntk(network, x))[-1]) / n
-    flow = Flow(network, x, y, largest)
+    flow = inference.FourthOrderFlow(network, x, y, largest)
     errors = []
     for _ in range(2):
         errors.append([identity_error(flow, points) for points in (x, off)])

@@ -8,7 +8,7 @@ import torch
 from scipy.linalg.blas import dsyrk
 from torch import Tensor
 
-from priorscope.inference.networks._dense_form import DenseLayer, bend_of, slope_of
+from priorscope.inference.networks import DenseLayer, bend_of, slope_of
 
 __all__ = ["dense_parts"]
 

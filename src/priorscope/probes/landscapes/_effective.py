@@ -7,8 +7,8 @@ from torch import Tensor, nn
 
 from priorscope.checks import NOT_NEGATIVE, checked
 from priorscope.inference import Members
+from priorscope.inference.networks import PointwiseStep
 from priorscope.models import ReLU
-from priorscope.models.layers._activation import ActivationModule
 
 __all__ = ["count_cusps", "effective_parameters"]
 
@@ -63,7 +63,7 @@ def count_cusps(network: nn.Module, inputs: Tensor, *, tolerance: float = 1e-6) 
     kinked = [
         m
         for m in network.modules()
-        if isinstance(m, nn.ReLU) or (isinstance(m, ActivationModule) and isinstance(m.phi, ReLU))
+        if isinstance(m, nn.ReLU) or (isinstance(m, PointwiseStep) and isinstance(m.pointwise(), ReLU))
     ]
     handles = [m.register_forward_hook(hook) for m in kinked]
     try:

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from priorscope.checks import SEED, checked, whole
 from priorscope.inference import Loss, Members
-from priorscope.inference.networks._dense_pass import DensePass
+from priorscope.inference.networks import DensePass
 from priorscope.probes.landscapes._dense_hessian import dense_parts
 
 __all__ = ["HessianOperators", "HessianSplit", "hessian_operators", "hessian_split", "lanczos_density"]

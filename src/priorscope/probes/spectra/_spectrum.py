@@ -145,11 +145,13 @@ def spectrum(
     repair = max(0.0, float(-draws.min()))
     draws = np.clip(draws, 0, None)
     ranks = draws.sum(1) ** 2 / (draws**2).sum(1)
-    power, alignment = (None, None) if modes is None else _lie(grams[0], modes[:, ::-1], _array(targets))
+    power, alignment = (
+        (None, None) if modes is None else _power_and_alignment(grams[0], modes[:, ::-1], _array(targets))
+    )
     return Spectrum(draws.mean(0), draws, seed_interval(ranks), _tail(draws, fit_range), power, alignment, repair)
 
 
-def _lie(gram: Array, modes: Array, targets: Array) -> tuple[Array, float]:
+def _power_and_alignment(gram: Array, modes: Array, targets: Array) -> tuple[Array, float]:
     """Shares of the targets along the modes, and kernel-target alignment."""
     y = targets.reshape(len(targets), -1)
     if len(y) != len(gram):

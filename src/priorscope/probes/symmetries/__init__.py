@@ -1,8 +1,8 @@
 """Symmetries of learning systems: kernel invariance, exact coupling, two-sample test."""
 
-from priorscope.probes.symmetries._assert import assert_invariant
 from priorscope.probes.symmetries._coupling import Coupling, couple
+from priorscope.probes.symmetries._elements import moving_elements
 from priorscope.probes.symmetries._energy import TwoSample, energy_test
 from priorscope.probes.symmetries._symmetry import Symmetry, symmetry
 
-__all__ = ["Coupling", "Symmetry", "TwoSample", "assert_invariant", "couple", "energy_test", "symmetry"]
+__all__ = ["Coupling", "Symmetry", "TwoSample", "couple", "energy_test", "moving_elements", "symmetry"]

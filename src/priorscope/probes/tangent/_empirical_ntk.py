@@ -11,8 +11,8 @@ from torch import Tensor, nn
 
 from priorscope.checks import checked, optional, whole
 from priorscope.contracts import NetworkEnsemble, is_network_stack, require
+from priorscope.models.layers import Form, Outputs, inner_products
 from priorscope.probes.tangent._capture import as_rows
-from priorscope.probes.tangent._forms import Form, Outputs, inner_products
 from priorscope.probes.tangent._jacobian import jacobian, trainable
 from priorscope.probes.tangent._layerwise import Layerwise
 from priorscope.probes.tangent._ntk_vector import ntk_vector_block
@@ -81,7 +81,7 @@ def _members(network: nn.Module) -> list[nn.Module] | None:
     if is_network_stack(network):
         advice = "Pass the networks one by one."
         ensemble = require(network, NetworkEnsemble, "a stack whose networks can be taken out", advice)
-        return [ensemble.network(i) for i in range(len(ensemble))]
+        return [ensemble.member(i) for i in range(len(ensemble))]
     return None
 
 

@@ -7,9 +7,9 @@ import math
 import torch
 from torch import Tensor, nn
 
-from priorscope.models.layers._dense import DenseModule
+from priorscope.contracts import own
+from priorscope.models.layers import Explicit, Form, Outputs, Product, cheaper, combine, concatenate
 from priorscope.probes.tangent._capture import Call, capture, leaves
-from priorscope.probes.tangent._forms import Explicit, Form, Outputs, Product, cheaper, combine, concatenate
 from priorscope.probes.tangent._jacobian import jacobian, trainable
 from priorscope.probes.tangent._layers import layer_forms
 
@@ -24,7 +24,7 @@ class Layerwise:
         self.watched = leaves(network)
         self.names = {id(param): name for name, param in trainable(network).items()}
         self.plain = is_plain(network)
-        self.dense_only = self.plain and all(type(module) in (nn.Linear, DenseModule) for module in self.watched)
+        self.dense_only = self.plain and all(_is_dense(module) for module in self.watched)
         self._chunk: int | None = None
 
     def forms(self, x: Tensor) -> dict[str, Form]:
@@ -109,6 +109,11 @@ def is_plain(network: nn.Module) -> bool:
         if getattr(module, "inplace", False):
             return False
     return True
+
+
+def _is_dense(module: nn.Module) -> bool:
+    """Whether the activations of the layer are all that has to be held for its form: no patches."""
+    return type(module) is nn.Linear or own(module, "dense_scales")
 
 
 def _is_ours(module: nn.Module) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from priorscope.models.layers import Outputs
 from priorscope.probes.tangent._capture import as_rows
-from priorscope.probes.tangent._forms import Outputs
 from priorscope.probes.tangent._jacobian import trainable
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from priorscope.probes.spectra.bias._planning import Plan, plan
+from priorscope.probes.spectra.bias._budget import ModeBudget, mode_budget
 
 if TYPE_CHECKING:
     import altair as alt
@@ -76,9 +76,9 @@ class SpectralBias:
                 found[i] = -(t @ np.log(share)) / (t @ t)
         return found
 
-    def plan(self, k: int, epsilon: float) -> Plan:
+    def budget(self, k: int, epsilon: float) -> ModeBudget:
         """Time, width and samples to learn the top ``k`` modes to ``epsilon``."""
-        return plan(float(self.eigenvalues[k - 1]), epsilon, self.target_bound)
+        return mode_budget(float(self.eigenvalues[k - 1]), epsilon, self.target_bound)
 
     def table(self) -> pd.DataFrame:
         """One row per time and mode."""

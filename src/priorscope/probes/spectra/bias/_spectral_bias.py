@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from priorscope.checks import POSITIVE, SEED, checked, number, optional, whole
 from priorscope.contracts import is_kernel_model, is_network_stack, kernel_matrix
-from priorscope.probes.spectra.bias._flow import Flow
+from priorscope.inference import FourthOrderFlow
 from priorscope.probes.spectra.bias._result import Array, SpectralBias
 from priorscope.probes.spectra.eigenfunctions._modes import Modes
 from priorscope.probes.tangent import empirical_ntk
@@ -80,7 +80,7 @@ def spectral_bias(
     few = slice(None, None, -(-n_points // MOST_KERNEL_POINTS))
     first = start[few, few]
     residuals, change = [], []
-    for moved in Flow(network, x, y, largest, step).to(times.tolist()):
+    for moved in FourthOrderFlow(network, x, y, largest, step).to(times.tolist()):
         with torch.no_grad():
             residuals.append(moved(points).reshape(-1).numpy() - target)
         now = empirical_ntk(moved, points[few]).numpy()

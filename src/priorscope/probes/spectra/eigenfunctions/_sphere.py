@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 
 from priorscope.checks import POSITIVE, checked, each, whole
 from priorscope.contracts import KernelModel
-from priorscope.probes.spectra.eigenfunctions._harmonics import harmonics
 from priorscope.probes.spectra.eigenfunctions._modes import Array, Modes, in_order
 from priorscope.probes.spectra.eigenfunctions._profile import Profile, as_profile, legendre, polar_rule
-from priorscope.probes.spectra.sphere._harmonics import harmonic_count
+from priorscope.probes.spectra.eigenfunctions._real_harmonics import harmonics
+from priorscope.probes.spectra.sphere._harmonic_moments import harmonic_count
 
 MOST_MODES = 20_000
 

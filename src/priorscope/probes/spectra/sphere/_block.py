@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from priorscope.probes.spectra.sphere._harmonics import log_harmonic_moments
+from priorscope.probes.spectra.sphere._harmonic_moments import log_harmonic_moments
 from priorscope.probes.spectra.sphere._series import KernelSeries
 
 __all__ = ["BlockEigenvalues"]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from priorscope.probes.spectra.sphere._block import BlockEigenvalues
-from priorscope.probes.spectra.sphere._harmonics import harmonic_count
+from priorscope.probes.spectra.sphere._harmonic_moments import harmonic_count
 
 __all__ = ["gap_trace"]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import combinations, permutations
 from math import comb, factorial, gcd, prod
 
-from priorscope.probes.spectra.sphere._harmonics import harmonic_count
+from priorscope.probes.spectra.sphere._harmonic_moments import harmonic_count
 
 __all__ = ["Family", "families"]
 

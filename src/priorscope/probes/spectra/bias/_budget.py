@@ -7,19 +7,19 @@ from math import log
 
 from priorscope.checks import POSITIVE, checked
 
-__all__ = ["Plan", "plan"]
+__all__ = ["ModeBudget", "mode_budget"]
 
 
 @dataclass(frozen=True)
-class Plan:
+class ModeBudget:
     r"""Numbers to have the top k eigenfunctions learned to :math:`\|P_k r_T\|^2 \le \epsilon`.
 
     Width and samples are scalings with their constants set to one: compare them with each other, not with a machine.
 
     Example:
         >>> from math import log
-        >>> from priorscope.probes import plan
-        >>> plan(0.5, epsilon=0.1, target_bound=1.0).time == log(1 / 0.1) / 0.5
+        >>> from priorscope.probes import mode_budget
+        >>> mode_budget(0.5, epsilon=0.1, target_bound=1.0).time == log(1 / 0.1) / 0.5
         True
     """
 
@@ -29,7 +29,7 @@ class Plan:
 
 
 @checked(eigenvalue=POSITIVE, epsilon=POSITIVE, target_bound=POSITIVE)
-def plan(eigenvalue: float, epsilon: float, target_bound: float = 1.0) -> Plan:
+def mode_budget(eigenvalue: float, epsilon: float, target_bound: float = 1.0) -> ModeBudget:
     r"""Time, width and samples after which the eigenfunctions down to ``eigenvalue`` are learned.
 
     .. math:: T = \frac{1}{\sigma_k}\log\frac{\|f^*\|_\infty}{\epsilon}, \quad m \sim \frac{T^4}{\epsilon^2}, \quad
@@ -40,15 +40,15 @@ def plan(eigenvalue: float, epsilon: float, target_bound: float = 1.0) -> Plan:
     has to fall to :math:`\epsilon` where Theorem 1 gives :math:`\epsilon/\sigma_k^2`; that is what is returned.)
 
     Example:
-        >>> one, half = plan(1.0, 0.1), plan(0.5, 0.1)
+        >>> one, half = mode_budget(1.0, 0.1), mode_budget(0.5, 0.1)
         >>> half.time / one.time, half.width / one.width, half.samples / one.samples
         (2.0, 256.0, 64.0)
     """
     if not (eigenvalue > 0 and 0 < epsilon < target_bound):
         raise ValueError(
-            f"plan needs eigenvalue > 0 and 0 < epsilon < target_bound; got {eigenvalue}, {epsilon}, {target_bound}."
+            f"mode_budget needs eigenvalue > 0 and 0 < epsilon < target_bound; got {eigenvalue}, {epsilon}, {target_bound}."
         )
     factor = log(target_bound / epsilon)
     time = factor / eigenvalue
     accuracy = epsilon * eigenvalue**2  # Theorem 1's epsilon, so that its bound at T is ours
-    return Plan(time, time**4 / accuracy**2, time**2 / accuracy**2)
+    return ModeBudget(time, time**4 / accuracy**2, time**2 / accuracy**2)

@@ -8,10 +8,10 @@ from copy import deepcopy
 import torch
 from torch import Tensor, nn
 
-__all__ = ["Flow", "identity_error"]
+__all__ = ["FourthOrderFlow"]
 
 
-class Flow:
+class FourthOrderFlow:
     r"""Integrates :math:`\dot\theta = -\nabla\frac{1}{2n}\|f_\theta(X) - y\|^2` by the classical fourth-order rule.
 
     The network is copied, in double precision. A step is ``step`` / (largest eigenvalue of the training kernel), so the
@@ -20,7 +20,7 @@ class Flow:
     Example:
         >>> line = nn.Linear(1, 1, bias=False)
         >>> _ = nn.init.zeros_(line.weight)
-        >>> flow = Flow(line, torch.ones(1, 1), torch.ones(1), largest=1.0)
+        >>> flow = FourthOrderFlow(line, torch.ones(1, 1), torch.ones(1), largest=1.0)
         >>> flow.advance(1.0)  # f = 1 - exp(-t)
         >>> round(flow.network.weight.item(), 4)
         0.6321
@@ -65,33 +65,3 @@ class Flow:
     @torch.no_grad()
     def _set(self, start: list[Tensor], direction: list[Tensor], size: float) -> None:
         torch._foreach_copy_(self.params, torch._foreach_add(start, direction, alpha=size))
-
-
-def identity_error(flow: Flow, points: Tensor, fraction: float = 0.01) -> float:
-    r"""How far :math:`\partial_t r_t(x) = -\frac1n\sum_i K_t(x, x_i) r_t(x_i)` is from true at ``points``, relative.
-
-    The left side is the central difference of the integrated flow over ``fraction`` of its longest step, the right side
-    comes from the empirical kernel at time t. The flow is returned to where it was.
-
-    Example:
-        >>> net = nn.Sequential(nn.Linear(2, 4), nn.Tanh(), nn.Linear(4, 1))
-        >>> flow = Flow(net, torch.eye(2), torch.ones(2), largest=5.0)
-        >>> identity_error(flow, torch.ones(1, 2)) < 1e-4
-        True
-    """
-    from priorscope.probes.tangent import empirical_ntk
-
-    h = fraction * flow.longest
-    with torch.no_grad():
-        residual = flow.network(flow.x).reshape(-1) - flow.y.reshape(-1)
-    right = -empirical_ntk(flow.network, points.double(), flow.x) @ residual / len(flow.x)
-    before = [p.detach().clone() for p in flow.params]
-    ends = []
-    for sign in (-1, 1):
-        flow.advance(sign * h)
-        with torch.no_grad():
-            ends.append(flow.network(points.double()).reshape(-1))
-            torch._foreach_copy_(flow.params, before)
-        flow.time -= sign * h
-    left = (ends[1] - ends[0]) / (2 * h)
-    return float((left - right).norm() / right.norm())

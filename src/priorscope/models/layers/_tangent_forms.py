@@ -1,12 +1,33 @@
-"""The forms in which the gradient of one parameter is kept: no Jacobian where a product of factors will do."""
+"""Tangent forms: the gradient of one parameter as the tangent kernel wants it, without a Jacobian where factors will do.
+
+A finite layer says its own by a method ``tangent_forms(entered, deltas, names)``: the forms of its parameters ``names``, given
+what went in, (n, ...), and the gradients of the network's outputs at what came out, (n, C, ...). A layer that does not say is
+differentiated by itself (:mod:`priorscope.probes.tangent`), and so is a subclass that does not say it again.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
+
+__all__ = [
+    "Explicit",
+    "Form",
+    "Local",
+    "Outputs",
+    "Product",
+    "TangentLayer",
+    "cheaper",
+    "combine",
+    "concatenate",
+    "convolution_forms",
+    "inner_products",
+    "linear_forms",
+    "scaled_forms",
+]
 
 Outputs = Literal["sum", "full", "logit"]
 
@@ -98,6 +119,50 @@ class Explicit:
 
 
 Form = Product | Local | Explicit
+
+
+@runtime_checkable
+class TangentLayer(Protocol):
+    """A finite layer that says the tangent forms of its own parameters."""
+
+    def tangent_forms(self, entered: Tensor, deltas: Tensor, names: tuple[str, ...]) -> dict[str, Form]:
+        """Forms of the parameters ``names``; input ``entered`` (n, ...), ``deltas`` (n, C, ...) at the output."""
+        ...
+
+
+def linear_forms(entered: Tensor, deltas: Tensor, names: tuple[str, ...]) -> dict[str, Form]:
+    """Forms of a weight (out, in) that acts on the last axis, and of its bias."""
+    n, n_out = deltas.shape[:2]
+    activations = entered.reshape(n, -1, entered.shape[-1])
+    flat = deltas.reshape(n, n_out, activations.shape[1], deltas.shape[-1])
+    forms: dict[str, Form] = {}
+    if "weight" in names:
+        forms["weight"] = Product(activations, flat)
+    if "bias" in names:
+        forms["bias"] = Explicit(flat[:, :, 0] if flat.shape[2] == 1 else flat.sum(2))
+    return forms
+
+
+def convolution_forms(patches: Tensor, deltas: Tensor, names: tuple[str, ...]) -> dict[str, Form]:
+    """Forms of a filter that sees ``patches`` (n, P, channels x taps), in the order of its weight, and of its bias."""
+    flat = deltas.flatten(3)  # (n, C, channels, P)
+    forms: dict[str, Form] = {}
+    if "weight" in names:
+        forms["weight"] = Product(patches, flat.mT)
+    if "bias" in names:
+        forms["bias"] = Explicit(flat.sum(3))
+    return forms
+
+
+def scaled_forms(forms: dict[str, Form], scale: float, bias_scale: float) -> dict[str, Form]:
+    """Forms of weights and biases that the forward pass multiplies by constants: the constant goes on the smaller factor."""
+    weight, bias = forms.get("weight"), forms.get("bias")
+    if isinstance(weight, Product | Local) and scale != 1:
+        forms["weight"] = type(weight)(weight.activations * scale, weight.deltas)
+    if isinstance(bias, Explicit):
+        jacobian = bias.jacobian.flatten(2)
+        forms["bias"] = Explicit(jacobian if bias_scale == 1 else jacobian * bias_scale)
+    return forms
 
 
 def inner_products(left: Tensor, right: Tensor, outputs: Outputs) -> Tensor:
