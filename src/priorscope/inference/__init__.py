@@ -7,7 +7,8 @@ from priorscope.inference._fitted import Fitted, Trajectory, log_times
 from priorscope.inference.kernels._gaussian_process import FittedProcess, GaussianProcess
 from priorscope.inference.kernels._infinite_ensemble import FittedEnsemble, InfiniteEnsemble
 from priorscope.inference.kernels._kernel_regression import FittedKernel, KernelRegression
-from priorscope.inference.kernels._spectral import NumericalRepair, Schedule, Spectral
+from priorscope.inference.kernels._spectral import NumericalRepair, Repair, Schedule, Spectral
+from priorscope.inference.kernels._support_vectors import FittedMachine, SupportVectorMachine
 from priorscope.inference.networks._fourth_order import FourthOrderFlow
 from priorscope.inference.networks._gradient_descent import GradientDescent
 from priorscope.inference.networks._gradient_flow import GradientFlow
@@ -26,6 +27,8 @@ __all__ = [
     "Schedule",
     "Spectral",
     "NumericalRepair",
+    "Repair",
+    "SupportVectorMachine",
     # networks
     "GradientDescent",
     "GradientFlow",
@@ -53,6 +56,7 @@ __all__ = [
     "FittedKernel",
     "FittedProcess",
     "FittedEnsemble",
+    "FittedMachine",
     "FittedNetworks",
     "Trajectory",
     "log_times",

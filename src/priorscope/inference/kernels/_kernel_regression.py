@@ -13,7 +13,7 @@ from priorscope.checks import NOT_NEGATIVE, POSITIVE, checked, number, optional,
 from priorscope.contracts import KernelModel, Needs, Samples, require, settled
 from priorscope.inference._check import check_data, check_depends
 from priorscope.inference._fitted import Fitted, Trajectory, log_times
-from priorscope.inference.kernels._spectral import Schedule, Spectral
+from priorscope.inference.kernels._spectral import Repair, Schedule, Spectral
 
 __all__ = ["FittedKernel", "KernelRegression", "gram"]
 
@@ -66,6 +66,11 @@ class FittedKernel(Fitted):
         """What was added to the diagonal because the kernel was nearly singular; 0 when nothing was."""
         return self.spectral.jitter
 
+    @property
+    def repair(self) -> Repair:
+        """What was done to the kernel before it was solved: jitter added, modes left out."""
+        return self.spectral.repair
+
     def predict(self, inputs: Tensor, *, time: float | None = None) -> Tensor:
         """Predictions (n, outputs); at another ``time`` than the fitted one from the same decomposition."""
         coefficients = self.coefficients if time is None else self.spectral.solve(self.targets, Schedule(time=time))
@@ -75,6 +80,7 @@ class FittedKernel(Fitted):
 
 @checked(
     ridge=NOT_NEGATIVE,
+    cutoff=number(least=0, below=1),
     time=optional(number(least=0, infinite=True)),
     learning_rate=optional(POSITIVE),
     steps=optional(whole(0)),
@@ -86,8 +92,9 @@ class KernelRegression:
     Ridgeless: :math:`g = K^{-1}`; ridge r: :math:`(K + r)^{-1}`; time t of gradient flow on :math:`\frac1{2n}\sum(f-y)^2`
     from f = 0: :math:`g = (1 - e^{-(K+r)t/n})(K + r)^{-1}`; ``learning_rate`` and ``steps``: gradient descent instead.
 
-    Args: ``kind`` "ntk" or "nngp"; ``ridge`` is added to the kernel's diagonal; ``strict`` raises where a nearly
-    singular kernel would get jitter.
+    Args: ``kind`` "ntk" or "nngp"; ``ridge`` is added to the kernel's diagonal; ``cutoff`` leaves out modes whose eigenvalue is
+    below that share of the largest (truncated regression); ``strict`` raises where a nearly singular kernel would get jitter.
+    What was repaired is in ``fitted.repair``.
 
     Example:
         >>> from types import SimpleNamespace as N
@@ -103,6 +110,7 @@ class KernelRegression:
     learning_rate: float | None = None
     steps: int | None = None
     strict: bool = False
+    cutoff: float = 0.0
     needs: ClassVar[Needs] = "kernel"
 
     def __post_init__(self) -> None:
@@ -118,7 +126,7 @@ class KernelRegression:
         schedule = Schedule(self.time, self.learning_rate, self.steps)
         K = gram(model, x, None, (self.kind,))[self.kind]
         check_depends(K)
-        spectral = Spectral(K, ridge=self.ridge, endless=schedule.endless, strict=self.strict)
+        spectral = Spectral(K, ridge=self.ridge, endless=schedule.endless, strict=self.strict, cutoff=self.cutoff)
         return FittedKernel(model, x, y, spectral, schedule, self.kind, started)
 
 
@@ -137,6 +145,6 @@ def _trajectory(spectral: Spectral, targets: Tensor, schedule: Schedule, count: 
         else torch.zeros(1).double()
     )
     done = torch.stack([Schedule(time=float(t)).learned(lam, n) for t in times])  # (T, n)
-    kept = 1 - done * (spectral.eigenvalues / lam.clamp(min=torch.finfo(lam.dtype).tiny))
+    kept = 1 - done * spectral.kept * (spectral.eigenvalues / lam.clamp(min=torch.finfo(lam.dtype).tiny))
     loss = (kept.square() @ y.square().sum(1)) / (2 * n)
     return Trajectory(times, loss)

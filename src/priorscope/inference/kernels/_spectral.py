@@ -11,7 +11,7 @@ from torch import Tensor
 
 from priorscope.checks import POSITIVE, checked, number, optional, whole
 
-__all__ = ["NumericalRepair", "Schedule", "Spectral"]
+__all__ = ["NumericalRepair", "Repair", "Schedule", "Spectral"]
 
 
 class NumericalRepair(UserWarning):
@@ -24,6 +24,27 @@ class NumericalRepair(UserWarning):
         >>> print(told[0].message)
         added jitter 2.7e-06 to a nearly singular kernel; smallest eigenvalue was 0
     """
+
+
+@dataclass(frozen=True)
+class Repair:
+    """What was done to a kernel before it was solved: what was added to its diagonal, how many modes were left out.
+
+    Example:
+        >>> print(Repair(jitter=0.0, dropped=0, smallest=0.5))
+        no repair; smallest eigenvalue 0.5
+        >>> print(Repair(jitter=0.0, dropped=3, smallest=-1e-17))
+        left out 3 modes; smallest eigenvalue -1e-17
+    """
+
+    jitter: float
+    dropped: int
+    smallest: float
+
+    def __str__(self) -> str:
+        done = [f"added jitter {self.jitter:.3g}"] if self.jitter else []
+        done += [f"left out {self.dropped} modes"] if self.dropped else []
+        return f"{', '.join(done) or 'no repair'}; smallest eigenvalue {self.smallest:.3g}"
 
 
 @checked(time=optional(number(least=0, infinite=True)), learning_rate=optional(POSITIVE), steps=optional(whole(0)))
@@ -86,13 +107,15 @@ class Schedule:
         return torch.where(tiny, torch.full_like(eigenvalues, limit), self.learned(safe, n) / safe)
 
 
-@checked(ridge=number(least=0, advice="It is added to the kernel's diagonal."))
+@checked(ridge=number(least=0, advice="It is added to the kernel's diagonal."), cutoff=number(least=0, below=1))
 class Spectral:
     r"""Eigenvalues and modes of a training kernel K (n, n), in float64, repaired where rounding spoiled them.
 
     Eigenvalues below the noise floor :math:`4\,\varepsilon\sqrt n\max_i K_{ii}`, with the :math:`\varepsilon` of the precision
     K came in, cannot be told from zero. ``jitter`` is added when training for ever without ridge would divide by them;
-    its size is warned of as :class:`NumericalRepair`, or raised with ``strict=True``.
+    its size is warned of as :class:`NumericalRepair`, or raised with ``strict=True``. With a ``cutoff``, modes whose eigenvalue
+    is below that share of the largest take no part in any solution (truncated, "principal component" regression), and no jitter
+    is needed. ``repair`` tells what was done.
 
     Example:
         >>> s = Spectral(torch.diag(torch.tensor([2.0, 4.0])))
@@ -100,7 +123,9 @@ class Spectral:
         ([4.0, 2.0], 0.0)
     """
 
-    def __init__(self, kernel: Tensor, *, ridge: float = 0.0, endless: bool = True, strict: bool = False) -> None:
+    def __init__(
+        self, kernel: Tensor, *, ridge: float = 0.0, endless: bool = True, strict: bool = False, cutoff: float = 0.0
+    ) -> None:
         """Decompose the kernel, and report every repair: negative eigenvalues set to zero, and jitter."""
         if kernel.ndim != 2 or kernel.shape[0] != kernel.shape[1]:
             raise ValueError(f"the training kernel must be square (n, n); got {tuple(kernel.shape)}.")
@@ -114,17 +139,23 @@ class Spectral:
         if self.smallest < -10 * floor:
             _report(strict, f"set negative kernel eigenvalues to zero; smallest eigenvalue was {self.smallest:.3g}")
         lam = lam.clamp(min=0.0)  # rounding below the floor, or the repair just reported
-        if endless and ridge < floor and self.smallest < floor:
+        self.kept = lam >= cutoff * lam[-1]  # ascending here, turned round below
+        if endless and ridge < floor and float(lam[self.kept][0]) < floor:
             self.jitter = floor
             _report(
                 strict,
                 f"added jitter {floor:.3g} to a nearly singular kernel; smallest eigenvalue was {self.smallest:.3g}",
             )
-        self.eigenvalues = lam.flip(0)  # (n,), descending
+        self.eigenvalues, self.kept = lam.flip(0), self.kept.flip(0)  # (n,), descending
         self.modes = modes.flip(1)  # (n, n), one mode per column
 
     def __len__(self) -> int:
         return len(self.eigenvalues)
+
+    @property
+    def repair(self) -> Repair:
+        """What was done to the kernel."""
+        return Repair(self.jitter, int((~self.kept).sum()), self.smallest)
 
     def shifted(self) -> Tensor:
         """Eigenvalues with ridge and jitter added."""
@@ -133,7 +164,7 @@ class Spectral:
     def solve(self, targets: Tensor, schedule: Schedule | None = None) -> Tensor:
         r"""Coefficients :math:`U\,\frac{\text{learned}(\lambda)}{\lambda}\,U^T y` (n, outputs) after that much training."""
         schedule = schedule or Schedule()
-        g = schedule.filter(self.shifted(), len(self))
+        g = schedule.filter(self.shifted(), len(self)) * self.kept
         return self.modes @ (g[:, None] * (self.modes.mT @ targets.to(self.modes.dtype)))
 
 
