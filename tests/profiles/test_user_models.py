@@ -61,13 +61,13 @@ def test_networks_are_given_what_they_take() -> None:
         nn.Conv2d(3, 4, 5), nn.MaxPool2d(4), nn.Conv2d(4, 4, 5), nn.Flatten(), nn.Linear(36, 1000)
     )
     fitted = UserNetwork.fit(lenet(), _images(), 10, name="lenet")
-    assert fitted.side == 32
-    assert fitted.colour
+    assert fitted.way.side == 32
+    assert fitted.way.colour
     assert fitted(_images()).shape == (6, 10)
     text = " ".join(fitted.notes)
     for words in ("enlarged to side 32", "three colour channels", "has 1000 outputs; the first 10 are used"):
         assert words in text
-    assert UserNetwork.fit(nn.Linear(64, 2), _images(), 10).flat
+    assert UserNetwork.fit(nn.Linear(64, 2), _images(), 10).way.flat
     assert "2 outputs where the targets have 10" in " ".join(UserNetwork.fit(nn.Linear(64, 2), _images(), 10).notes)
     plain = UserNetwork.fit(nn.Sequential(nn.Flatten(), nn.Linear(64, 1)), _images(), 1)
     assert [note.partition(": ")[2] for note in plain.notes] == [
@@ -108,8 +108,9 @@ def test_factories_are_called_with_what_they_ask_for() -> None:
     assert user_candidate(ps.models.lenet(), None, (1, 28, 28), 10).model(torch.zeros(2, 1, 28, 28)).shape == (2, 10)
     with pytest.raises(ValueError, match="wants depth, which is not known here"):
         user_candidate(lambda depth: nn.Linear(4, depth), None, (4,), 1)
-    with pytest.raises(TypeError, match="must give a tensor"):
-        user_candidate(lambda: _Pair(), None, (4,), 1)
+    pair = user_candidate(lambda: _Pair(), None, (4,), 1).model
+    assert pair(torch.zeros(3, 4)).shape == (3, 1)
+    assert "gives a tuple of 2; number 1 is taken" in " ".join(pair.notes)
 
 
 class _Pair(nn.Module):

@@ -5,10 +5,12 @@ from __future__ import annotations
 from priorscope.models.architectures._architecture import Architecture
 from priorscope.models.architectures._from_factory import from_factory
 from priorscope.models.architectures._from_module import from_module
+from priorscope.models.architectures._hand_over import HandOver, Scaling
 from priorscope.models.architectures._inclusion import gap_to_vec, lcn_to_vec, vec_to_lcn
 from priorscope.models.architectures._load import NAMED, load
 from priorscope.models.architectures._named import fcn, gap, lap, lcn, vec
 from priorscope.models.architectures._sampled import SampledKernel, SampledModel
+from priorscope.models.architectures._user_network import UserNetwork
 from priorscope.models.architectures.zoo import FiniteModel, lenet, mixer, mlp, resnet18, small_resnet, vgg11, vit
 from priorscope.models.kernels._covariance import Covariance
 from priorscope.models.kernels._kernel import Kernel
@@ -72,9 +74,12 @@ __all__ = [
     "Ensemble",
     "NAMED",
     "FiniteModel",
+    "HandOver",
     "Kernel",
     "SampledKernel",
     "SampledModel",
+    "Scaling",
+    "UserNetwork",
     "fcn",
     "from_factory",
     "from_module",

@@ -8,9 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from priorscope.contracts import Member, Shape, is_kernel_model, missing, name_of
-from priorscope.models import from_factory, load
+from priorscope.models import Scaling, UserNetwork, from_factory, load
 from priorscope.profiles._candidates import Candidate
-from priorscope.profiles._user_network import UserNetwork
 
 __all__ = ["load_model", "user_candidate"]
 
@@ -25,22 +24,33 @@ def _draws(model: object) -> TypeGuard[_Finite]:
     return not missing(model, _Finite)
 
 
-def load_model(text: str, input_shape: tuple[int, ...], outputs: int, inputs: Tensor | None = None) -> Candidate:
+def load_model(
+    text: str, input_shape: tuple[int, ...], outputs: int, inputs: Tensor | None = None, scaling: Scaling | None = None
+) -> Candidate:
     """A candidate from a text, as :func:`priorscope.models.load` reads it.
 
     Example:
         >>> load_model("priorscope.models:fcn", (4,), 1).family
         'user'
     """
-    return user_candidate(load(text), text.rpartition(":")[2], input_shape, outputs, inputs)
+    return user_candidate(load(text), text.rpartition(":")[2], input_shape, outputs, inputs, scaling)
 
 
 def user_candidate(
-    model: object, name: str | None, input_shape: Shape, outputs: int, inputs: Tensor | None = None
+    model: object,
+    name: str | None,
+    input_shape: Shape,
+    outputs: int,
+    inputs: Tensor | None = None,
+    scaling: Scaling | None = None,
 ) -> Candidate:
-    """A candidate from an Architecture, an ``nn.Module``, a class or a factory of either; ``inputs`` are a few samples."""
+    """A candidate from an Architecture, an ``nn.Module``, a class or a factory of either.
+
+    ``inputs`` are a few samples, ``scaling`` is what standardising did to them: networks that embed tokens are given the
+    inputs as they came.
+    """
     if isinstance(model, nn.Module) or is_kernel_model(model) or _draws(model):
-        return _candidate(model, None, name, input_shape, outputs, inputs)
+        return _candidate(model, None, name, input_shape, outputs, inputs, scaling)
     if not callable(model):
         raise TypeError(f"a model must be an Architecture, an nn.Module or a factory; got {type(model).__name__}.")
     own = getattr(model, "__name__", "<lambda>")  # of a class or a function
@@ -50,7 +60,7 @@ def user_candidate(
     def build(seed: int) -> nn.Module:
         return from_factory(model, input_shape, outputs, seed)
 
-    return _candidate(build(0), build, name, input_shape, outputs, inputs)
+    return _candidate(build(0), build, name, input_shape, outputs, inputs, scaling)
 
 
 def _candidate(
@@ -60,6 +70,7 @@ def _candidate(
     input_shape: Shape,
     outputs: int,
     inputs: Tensor | None,
+    scaling: Scaling | None,
 ) -> Candidate:
     """Make a candidate by its closed-form kernel where the model has one, else by the tangent kernel of its network."""
     label = name or name_of(model)
@@ -75,5 +86,5 @@ def _candidate(
     if not isinstance(model, nn.Module):
         raise TypeError(f"the factory gave {type(model).__name__}; wanted an nn.Module or an Architecture.")
     sample = torch.zeros(2, *input_shape) if inputs is None else inputs
-    network = UserNetwork.fit(model, sample, outputs, build=build, name=label)
+    network = UserNetwork.fit(model, sample, outputs, build=build, name=label, scaling=scaling)
     return Candidate(label, network, "user", "your network, by its tangent kernel at the start")

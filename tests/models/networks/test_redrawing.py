@@ -101,6 +101,14 @@ def drawn_by(law, module, *arguments):
     return module
 
 
+class Bare(nn.Module):
+    """Parameters that nothing says how to draw."""
+
+    def __init__(self):
+        super().__init__()
+        self.gain = nn.Parameter(torch.randn(6))
+
+
 def trained():
     torch.manual_seed(0)
     net = nn.Linear(50, 20)
@@ -119,7 +127,7 @@ def trained():
         (lambda: drawn_by(nn.init.uniform_, nn.Linear(50, 20), -0.1, 0.1), "and by the law of Linear"),
         (trained, "It was trained or drawn by another law"),
         (lambda: nn.Sequential(Own(std=3.0)), "'0.gain' has mean square .* by the law of Own 5"),
-        (lambda: nn.MultiheadAttention(4, 2), "has parameters but no reset_parameters"),
+        (lambda: Bare(), "has parameters but no reset_parameters"),
         (lambda: drawn_by(nn.init.normal_, nn.LayerNorm(8)), "by the law of LayerNorm 1"),
     ],
 )

@@ -115,8 +115,8 @@ class Redrawing:
             torch.manual_seed(seed)
             for part in fresh.modules():
                 own = any(True for _ in part.parameters(recurse=False))
-                if own and not isinstance(part, StatesLaws) and isinstance(part, _Resets):
-                    part.reset_parameters()
+                if own and not isinstance(part, StatesLaws):
+                    _reset(part)
                 elif own:
                     assert isinstance(part, StatesLaws)
                     for name, p in part.named_parameters(recurse=False):  # type: ignore[attr-defined]
@@ -131,7 +131,16 @@ class Redrawing:
 
 
 def _resets(part: nn.Module) -> bool:
-    return isinstance(part, _Resets)
+    return isinstance(part, _Resets | nn.MultiheadAttention)
+
+
+def _reset(part: nn.Module) -> None:
+    """Draw a part by its own law; torch's attention keeps its own under another name."""
+    if isinstance(part, nn.MultiheadAttention):
+        part._reset_parameters()
+    else:
+        assert isinstance(part, _Resets)
+        part.reset_parameters()
 
 
 def _all_stated(module: nn.Module) -> bool:
@@ -178,8 +187,7 @@ def _check_reset(part: nn.Module, names: list[str], dot: str) -> None:
         torch.manual_seed(0)
         for _ in range(_RESETS):
             fresh = copy.deepcopy(part)
-            assert isinstance(fresh, _Resets)
-            fresh.reset_parameters()
+            _reset(fresh)
             for name, p in fresh.named_parameters(recurse=False):
                 if name in copies:
                     copies[name].append(p.detach().double().flatten())
