@@ -1,6 +1,6 @@
-"""D, the data of a learning system: data sets, readers, fetchers, synthetic inputs, group actions on inputs."""
+"""D, the data of a learning system: data sets, readers, fetchers, synthetic inputs, groups and deformations."""
 
-from priorscope.data import groups
+from priorscope.data import deformations, groups
 from priorscope.data._as_dataset import as_dataset
 from priorscope.data._dataset import Dataset, Split
 from priorscope.data._labels import encode_labels
@@ -10,6 +10,8 @@ from priorscope.data.arrays._from_bunch import from_bunch
 from priorscope.data.arrays._from_frame import from_frame
 from priorscope.data.arrays._from_torch import from_torch
 from priorscope.data.arrays._layout import Layout
+from priorscope.data.deformations._deform import deform
+from priorscope.data.deformations._transform import Deform, Deformed
 from priorscope.data.formats._cifar_binary import read_cifar_binary
 from priorscope.data.formats._format import Contents, Format, ReadOptions
 from priorscope.data.formats._idx import read_idx
@@ -37,6 +39,8 @@ __all__ = [
     "Contents",
     "Dataset",
     "Encoding",
+    "Deform",
+    "Deformed",
     "FetchError",
     "Format",
     "Layout",
@@ -48,6 +52,8 @@ __all__ = [
     "cifar2",
     "circles",
     "cube",
+    "deform",
+    "deformations",
     "digits",
     "directional",
     "encode_labels",
