@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time as clock
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from priorscope.checks import NOT_NEGATIVE, POSITIVE, checked, each, number, opt
 from priorscope.contracts import Member, Needs, NetworkStack, Samples
 from priorscope.inference._check import check_data
 from priorscope.inference._fitted import Trajectory
+from priorscope.inference.networks._descent import Batches, descend
 from priorscope.inference.networks._loss import Loss, as_loss
 from priorscope.inference.networks._members import Members
 from priorscope.inference.networks._optimiser import OPTIMISERS, schedule_factor
@@ -94,9 +94,8 @@ class GradientDescent:
     def _train(self, members: Members, x: Tensor, y: Tensor, seed: int, started: float) -> FittedNetworks:
         """Take the steps, record the trajectory, and hold each member still once its stop rule is met."""
         loss, stop, n, K = as_loss(self.loss), as_stop(self.stop), len(x), len(members)
-        batch = n if self.batch_size is None else min(self.batch_size, n)
-        per_epoch = math.ceil(n / batch)
         generator = torch.Generator().manual_seed(seed)
+        batches = Batches(n, n if self.batch_size is None else min(self.batch_size, n), generator)
         with torch.no_grad(), members.evaluating():
             f0 = members.call(members.flat, x)
         if f0.shape[1:] != y.shape:
@@ -104,52 +103,51 @@ class GradientDescent:
                 f"network outputs (n, outputs) must match targets {tuple(y.shape)}; got {tuple(f0.shape[1:])}."
             )
         offset = f0 if self.centre else None
-        w = members.flat.clone()
-        optimiser = OPTIMISERS[self.optimiser](w, self.momentum, self.betas)
+        optimiser = OPTIMISERS[self.optimiser](members.flat, self.momentum, self.betas)
         finished = torch.zeros(K, dtype=torch.bool)
         steps = torch.zeros(K, dtype=torch.long)
-        wanted = set(self.recorded_steps())
+        wanted, checking = set(self.recorded_steps()), self.stop is not None
         rows: list[tuple[int, Tensor, Tensor, Tensor]] = []
 
-        def look() -> Tensor:
+        def note(w: Tensor, done: int) -> Tensor:
+            """Predictions on all samples; written down with the loss where a row of the trajectory is due."""
             with torch.no_grad(), members.evaluating():
                 f = members.call(w, x)
-            return f if offset is None else f - offset
+            f = f if offset is None else f - offset
+            if done in wanted:
+                outputs = f if "outputs" in self.keep else f.new_empty(0)
+                params = w.clone() if "params" in self.keep else w.new_empty(0)
+                rows.append((done, loss(f, y).detach(), outputs, params))
+            return f
 
-        def note(step: int, f: Tensor) -> None:
-            outputs = f if "outputs" in self.keep else f.new_empty(0)
-            params = w.clone() if "params" in self.keep else w.new_empty(0)
-            rows.append((step, loss(f, y).detach(), outputs, params))
-
-        order = torch.arange(n)
-        checking = self.stop is not None
-        for step in range(self.steps):
-            part = step % per_epoch
-            if step in wanted or (checking and part == 0):
-                f = look()
-                if step in wanted:
-                    note(step, f)
+        def look(w: Tensor, done: int) -> bool:
+            nonlocal finished
+            asked = checking and (done % batches.per_epoch == 0 or done == self.steps)
+            if done in wanted or asked:
+                f = note(w, done)
                 if checking:
                     finished = finished | stop(loss, f, y)
-                    if bool(finished.all()):
-                        break
-            if batch == n:
-                xb, yb, ob = x, y, offset
+            return checking and bool(finished.all())
+
+        def gradient(w: Tensor, done: int) -> Tensor:
+            if batches.per_epoch == 1:
+                g = self._gradient(members, loss, w, x, y, offset, generator)
             else:
-                if part == 0:
-                    order = torch.randperm(n, generator=generator)
-                index = order[part * batch : (part + 1) * batch]
-                xb, yb, ob = x[index], y[index], None if offset is None else offset[:, index]
-            g = self._gradient(members, loss, w, xb, yb, ob, generator)
-            if self.weight_decay:
-                g = g + self.weight_decay * w
-            change = optimiser.change(g, self.learning_rate * schedule_factor(self.schedule, step, self.steps))
-            w = w + change if not checking else torch.where(finished[:, None], w, w + change)
-            steps += ~finished
-        if not rows or rows[-1][0] != int(steps.max()):
-            f = look()
-            note(int(steps.max()), f)
-            finished = finished | stop(loss, f, y)
+                index = batches(done)
+                ob = None if offset is None else offset[:, index]
+                g = self._gradient(members, loss, w, x[index], y[index], ob, generator)
+            return g + self.weight_decay * w if self.weight_decay else g
+
+        def update(w: Tensor, g: Tensor, done: int) -> Tensor:
+            nonlocal steps
+            change = optimiser.change(g, self.learning_rate * schedule_factor(self.schedule, done, self.steps))
+            steps = steps + ~finished
+            return w + change if not checking else torch.where(finished[:, None], w, w + change)
+
+        w, done = descend(members.flat.clone(), gradient, update, self.steps, look)
+        if rows[-1][0] != done:  # ended between two rows of the trajectory
+            wanted.add(done)
+            note(w, done)
         return FittedNetworks(
             members,
             w,

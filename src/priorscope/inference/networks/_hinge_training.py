@@ -6,11 +6,15 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import nn
 
 from priorscope.checks import ANY_NUMBER, POSITIVE, checked, each, whole
+from priorscope.inference.networks._descent import descend
 
 __all__ = ["STAGES", "train_hinge"]
+
+Vector = NDArray[np.float64]
 
 STAGES = ((1e-3, 0.5), (3e-4, 0.2), (1e-4, 0.15), (1e-5, 0.1), (1e-6, 0.05))
 """Learning rates and the share of the steps each gets. The papers start at 1e-4 and divide by ten five times over ten
@@ -51,43 +55,66 @@ def train_hinge(
     wanted = frozenset(watch_at) if watch is not None else frozenset()
     layers, relu = _read(network)
     w = np.concatenate([p.detach().numpy().ravel() for p in network.parameters()])
-    g, m, v = np.zeros_like(w), np.zeros_like(w), np.zeros_like(w)
-    W, B = _views(w, layers)
-    dW, dB = _views(g, layers)
-    x, y = inputs.double().numpy(), targets.double().numpy().ravel()
-    P, step = len(x), 0
     rates = np.repeat([r for r, _ in stages], [max(round(steps * part), 1) for _, part in stages])[:steps]
-    for step, rate in enumerate(rates, 1):
-        z = [x]
-        for weight, bias in zip(W[:-1], B[:-1]):
+    problem = _Problem(layers, relu, w, inputs.double().numpy(), targets.double().numpy().ravel(), margin)
+    m, v = np.zeros_like(w), np.zeros_like(w)
+
+    def look(w: Vector, done: int) -> bool:
+        if done in wanted and done and watch is not None:
+            _write(layers, *_views(w, layers))
+            watch(done)
+        return done < len(rates) and problem.forward() <= enough
+
+    def update(w: Vector, g: Vector, done: int) -> Vector:
+        nonlocal m, v
+        m += 0.1 * (g - m)
+        v += 0.001 * (g * g - v)
+        w -= rates[done] / (1 - 0.9 ** (done + 1)) * m / (np.sqrt(v / (1 - 0.999 ** (done + 1))) + 1e-8)
+        return w
+
+    w, done = descend(w, problem.gradient, update, len(rates), look)
+    _write(layers, *_views(w, layers))
+    return done
+
+
+class _Problem:
+    """Slack and gradient of a plain network on all patterns; the weights are views of ``w``, which moves in its place."""
+
+    def __init__(self, layers: Sequence[nn.Linear], relu: bool, w: Vector, x: Vector, y: Vector, margin: float) -> None:
+        self.relu, self.x, self.y, self.margin = relu, x, y, margin
+        self.g = np.zeros_like(w)
+        self.W, self.B = _views(w, layers)
+        self.dW, self.dB = _views(self.g, layers)
+        self.z = [x]
+        self.slack, self.active = y, np.arange(len(y))
+
+    def forward(self) -> int:
+        """Keep the activations and the slack of every pattern; the number of patterns whose margin is not met."""
+        z = [self.x]
+        for weight, bias in zip(self.W[:-1], self.B[:-1]):
             a = z[-1] @ weight.T
             a += bias
-            z.append(np.maximum(a, 0, out=a) if relu else np.tanh(a, out=a))
-        slack = margin - y * (z[-1] @ W[-1][0] + B[-1][0])
-        active = np.flatnonzero(slack > 0)
-        if len(active) <= enough:
-            step -= 1
-            break
-        few = len(active) < 0.8 * P
-        live = [zl[active] for zl in z] if few else z
-        d = (-y * np.maximum(slack, 0) / P)[active if few else slice(None)]
+            z.append(np.maximum(a, 0, out=a) if self.relu else np.tanh(a, out=a))
+        self.z, self.slack = z, self.margin - self.y * (z[-1] @ self.W[-1][0] + self.B[-1][0])
+        self.active = np.flatnonzero(self.slack > 0)
+        return len(self.active)
+
+    def gradient(self, w: Vector, done: int) -> Vector:
+        """Gradient of the mean loss from what :meth:`forward` kept; patterns without loss are left out where they are many."""
+        W, dW, dB, P = self.W, self.dW, self.dB, len(self.y)
+        few = len(self.active) < 0.8 * P
+        live = [zl[self.active] for zl in self.z] if few else self.z
+        d = (-self.y * np.maximum(self.slack, 0) / P)[self.active if few else slice(None)]
         np.dot(d, live[-1], out=dW[-1][0])
         dB[-1][0] = d.sum()
         back = d[:, None] * W[-1]
-        for i in range(len(layers) - 2, -1, -1):
-            back *= live[i + 1] > 0 if relu else 1 - live[i + 1] ** 2
+        for i in range(len(W) - 2, -1, -1):
+            back *= live[i + 1] > 0 if self.relu else 1 - live[i + 1] ** 2
             np.dot(back.T, live[i], out=dW[i])
             dB[i][:] = back.sum(0)
             if i:
                 back = back @ W[i]
-        m += 0.1 * (g - m)
-        v += 0.001 * (g * g - v)
-        w -= rate / (1 - 0.9**step) * m / (np.sqrt(v / (1 - 0.999**step)) + 1e-8)
-        if step in wanted and watch is not None:
-            _write(layers, W, B)
-            watch(step)
-    _write(layers, W, B)
-    return step
+        return self.g
 
 
 def _read(network: nn.Sequential) -> tuple[list[nn.Linear], bool]:
@@ -105,14 +132,14 @@ def _read(network: nn.Sequential) -> tuple[list[nn.Linear], bool]:
     return layers, kinds == {nn.ReLU}
 
 
-def _write(layers: Sequence[nn.Linear], W: Sequence[np.ndarray], B: Sequence[np.ndarray]) -> None:
+def _write(layers: Sequence[nn.Linear], W: Sequence[Vector], B: Sequence[Vector]) -> None:
     with torch.no_grad():
         for layer, weight, bias in zip(layers, W, B):
             layer.weight.copy_(torch.from_numpy(weight))
             layer.bias.copy_(torch.from_numpy(bias))
 
 
-def _views(flat: np.ndarray, layers: Sequence[nn.Linear]) -> tuple[list[np.ndarray], list[np.ndarray]]:
+def _views(flat: Vector, layers: Sequence[nn.Linear]) -> tuple[list[Vector], list[Vector]]:
     """Weights and biases of every layer as views of one vector."""
     weights, biases, start = [], [], 0
     for layer in layers:

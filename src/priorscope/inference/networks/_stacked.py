@@ -9,6 +9,8 @@ from torch import Tensor, nn
 from torch.func import functional_call, grad_and_value, vmap
 
 from priorscope.checks import NOT_NEGATIVE, SEED, checked, number, whole
+from priorscope.inference.networks._descent import Batches, descend
+from priorscope.inference.networks._optimiser import Momentum
 
 __all__ = ["can_batch", "over_networks", "stacked_accuracy", "train_stacked"]
 
@@ -75,29 +77,31 @@ def train_stacked(
     trained = {name for name, _ in template.named_parameters()}
     params = {k: v.clone() for k, v in stacked.items() if k in trained}
     fixed = {k: v for k, v in stacked.items() if k not in trained}  # buffers
-    speed = {k: torch.zeros_like(v) for k, v in params.items()}
-    generator = torch.Generator().manual_seed(seed)
-    n = x.shape[1]
-    steps, done = epochs * -(-n // batch), 0
-    if watch:
-        watch(0, {**params, **fixed}, float("nan"))
-    for epoch in range(1, epochs + 1):
-        order = torch.randperm(n, generator=generator)
-        total = 0.0
-        for rows in order.split(batch):
-            done += 1
-            rate = learning_rate * (1 - done / steps) if decay else learning_rate
-            gradients, value = step(params, fixed, x[:, rows], y[:, rows])
-            square = sum(g.flatten(1).square().sum(1) for g in gradients.values())
-            scale = (clip / torch.as_tensor(square).sqrt().clamp(min=1e-12)).clamp(max=1.0)  # (K,)
-            for k, g in gradients.items():
-                pull = g * scale.reshape(-1, *(1,) * (g.ndim - 1))
-                speed[k].mul_(momentum).add_(pull if weight_decay == 0 else pull + weight_decay * params[k])
-                params[k] = params[k] - rate * speed[k]
-            total += float(value.mean()) * len(rows) / n
-        if watch:
-            watch(epoch, {**params, **fixed}, total)
-    return {**params, **fixed}
+    optimisers = {k: Momentum(v, momentum, (0.0, 0.0)) for k, v in params.items()}
+    batches = Batches(x.shape[1], batch, torch.Generator().manual_seed(seed))
+    steps = epochs * batches.per_epoch
+    losses: list[float] = []  # of the batches of this epoch, each with its share of the samples
+
+    def look(w: Stacked, done: int) -> bool:
+        if watch and done % batches.per_epoch == 0:
+            watch(done // batches.per_epoch, {**w, **fixed}, sum(losses) if done else float("nan"))
+            losses.clear()
+        return False
+
+    def gradient(w: Stacked, done: int) -> Stacked:
+        rows = batches(done)
+        gradients, value = step(w, fixed, x[:, rows], y[:, rows])
+        losses.append(float(value.mean()) * len(rows) / x.shape[1])
+        square = sum(g.flatten(1).square().sum(1) for g in gradients.values())
+        scale = (clip / torch.as_tensor(square).sqrt().clamp(min=1e-12)).clamp(max=1.0)  # (K,)
+        pulls = {k: g * scale.reshape(-1, *(1,) * (g.ndim - 1)) for k, g in gradients.items()}
+        return pulls if weight_decay == 0 else {k: pull + weight_decay * w[k] for k, pull in pulls.items()}
+
+    def update(w: Stacked, g: Stacked, done: int) -> Stacked:
+        rate = learning_rate * (1 - (done + 1) / steps) if decay else learning_rate
+        return {k: v + optimisers[k].change(g[k], rate) for k, v in w.items()}
+
+    return {**descend(params, gradient, update, steps, look)[0], **fixed}
 
 
 def _by_loop(loss: Callable[[Stacked, Stacked, Tensor, Tensor], Tensor]) -> Callable[..., tuple[Stacked, Tensor]]:

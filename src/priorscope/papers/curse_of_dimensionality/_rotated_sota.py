@@ -66,6 +66,8 @@ def network(name: str, input_shape: tuple[int, ...], outputs: int, width: int, s
     found = models.load(name)
     if isinstance(found, models.Architecture | models.FiniteModel):
         return found.network(input_shape, width=width, outputs=outputs, seed=seed)
+    if isinstance(found, models.RadialKernel):
+        raise ValueError(f"rotated-sota trains networks; {name} is a kernel without one.")
     return models.FiniteModel(name, found, width=width).network(input_shape, outputs=outputs, seed=seed)
 
 
