@@ -15,7 +15,7 @@ from priorscope.papers import load
 from priorscope.papers.curse_of_dimensionality._systems import images
 
 
-@pytest.mark.parametrize("name", ["symmetry-width", "dide", "rotated-sota"])
+@pytest.mark.parametrize("name", ["symmetry-width", "symmetry-path", "symmetry-interventions", "dide", "rotated-sota"])
 def test_tiny_grid_runs_and_draws(name: str) -> None:
     paper = load(name)
     points = paper.points("tiny")
@@ -38,7 +38,13 @@ def _judged(name: str, claim: str, table: pd.DataFrame) -> Verdict:
 
 @pytest.mark.parametrize(
     ("power", "bound", "wanted"),
-    [(-0.5, -0.6, "holds"), (-0.2, -0.6, "fails"), (-0.8, -0.6, "fails"), (-0.5, -0.3, "fails")],
+    [
+        (-0.5, -0.6, "holds"),
+        (-0.45, -0.6, "holds with changes"),
+        (-0.2, -0.6, "fails"),
+        (-0.8, -0.6, "fails"),
+        (-0.5, -0.3, "fails"),
+    ],
 )
 def test_rates_in_the_width(power: float, bound: float, wanted: str) -> None:
     table = _table(
@@ -51,7 +57,7 @@ def test_rates_in_the_width(power: float, bound: float, wanted: str) -> None:
 
 def _path(sign: int, ahead: float) -> pd.DataFrame:
     return _table(
-        "symmetry-width",
+        "symmetry-path",
         accuracy=lambda p, i: 0.5 - sign * (p["time"] + np.log(p["width"])) / 50,
         to_gap=lambda p, i: p["time"] + p["width"],
         to_limit=lambda p, i: 9 - p["time"] - np.log(p["width"]),
@@ -62,7 +68,7 @@ def _path(sign: int, ahead: float) -> pd.DataFrame:
 
 @pytest.mark.parametrize(("sign", "ahead", "wanted"), [(1, 0.1, "holds"), (-1, 0.1, "fails"), (-1, -0.1, "not shown")])
 def test_trends_along_the_path(sign: int, ahead: float, wanted: str) -> None:
-    verdict = _judged("symmetry-width", "S0.6", _path(sign, ahead))
+    verdict = _judged("symmetry-path", "S0.6", _path(sign, ahead))
     assert verdict.verdict == wanted
     assert len(verdict.checks) == 12  # three columns, two axes, two sets of images
     if ahead < 0:
@@ -73,11 +79,9 @@ def test_a_correlation_of_a_half_up_to_rounding_is_decided() -> None:
     # the mean of 0.8, 0.4, 0.4 and 0.4 is 0.49999999999999994: on the wrong side of nothing, the trend is upwards
     table = _path(1, 0.1)
     orders = {4: (1, 2, 4, 3), 8: (1, 4, 2, 3), 16: (2, 1, 4, 3), 32: (1, 4, 3, 2)}  # Spearman 0.8, 0.4, 0.6, 0.4
-    times = sorted(set(table[table.part == "path"].time))
-    along = [
-        orders[w][times.index(t)] if part == "path" else 0 for part, w, t in zip(table.part, table.width, table.time)
-    ]
-    verdict = _judged("symmetry-width", "S0.6", table.assign(to_limit=along))
+    times = sorted(set(table.time))
+    along = [orders.get(w, (1, 2, 3, 4))[times.index(t)] for w, t in zip(table.width, table.time)]
+    verdict = _judged("symmetry-path", "S0.6", table.assign(to_limit=along))
     by_name = {check.name: check for check in verdict.checks}
     assert by_name["distance to VEC_∞ with rotation, CIFAR-10"].verdict == "fails"
     assert by_name["distance to E GAP_n with rotation, CIFAR-10"].verdict == "holds"

@@ -1,4 +1,4 @@
-"""The paper at tiny scale: every part runs, exact claims hold, and each claim can fail."""
+"""Symmetries, what they cost and interventions at tiny scale: exact claims hold, and each claim can fail."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from priorscope.lab import Verdict, judge_claim
+from priorscope.lab import Paper, Verdict, judge_claim
+from priorscope.papers import load
 from priorscope.papers.curse_of_dimensionality._measures import drops
-from priorscope.papers.curse_of_dimensionality._symmetry import PAPER
 from priorscope.papers.curse_of_dimensionality._systems import SIZE_OF, inside
 
-CLAIMS = {claim.id: claim for claim in PAPER.claims}
+EXACT, ACCURACY, INTERVENTIONS = (load(f"symmetry{part}") for part in ("", "-accuracy", "-interventions"))
+CLAIMS = {claim.id: claim for paper in (EXACT, ACCURACY, INTERVENTIONS) for claim in paper.claims}
 
 
 def judged(claim: str, table: pd.DataFrame) -> Verdict:
@@ -22,8 +23,12 @@ def verdicts(claim: str, table: pd.DataFrame) -> dict[str, str]:
     return {check.name: check.verdict for check in judged(claim, table).checks}
 
 
-def test_runs_and_judges() -> None:
-    table = pd.DataFrame([{**point, **PAPER.run(point)} for point in PAPER.points("tiny")])
+def _tiny(paper: Paper) -> pd.DataFrame:
+    return pd.DataFrame([{**point, **paper.run(point)} for point in paper.points("tiny")])
+
+
+def test_theorems_hold_and_can_fail() -> None:
+    table = _tiny(EXACT)
     within = table.inside.fillna(False).astype(bool)
     kernel = table[table.part == "kernel"]
     assert kernel[within.loc[kernel.index]].change.max() < 1e-10
@@ -33,20 +38,26 @@ def test_runs_and_judges() -> None:
     assert judged("S0.2", table).verdict == "holds"
     assert judged("S0.3", table).verdict == "holds"
     assert judged("S0.3", table.assign(difference=1e-3)).verdict == "fails"
+    assert EXACT.chart is not None
+    assert EXACT.chart(table).to_dict()
+
+
+def test_accuracies_run_and_are_judged() -> None:
+    table = _tiny(ACCURACY)
     lost = drops(table)
     assert {"drop", "before", "after"} <= set(lost.columns)
     shown = verdicts("S0.4", table)
     assert {shown[name] for name in shown if "CIFAR-10" in name} == {"not shown"}  # tiny has no CIFAR-10
     assert {shown[name] for name in shown if "inside" in name and "synthetic" in name} == {"holds"}
-    assert judged("S0.5", table).verdict == "not shown"
-    assert PAPER.chart is not None
-    assert PAPER.chart(table).to_dict()
+    assert judged("S0.5", table).verdict == "not shown"  # no MixUp here
+    assert ACCURACY.chart is not None
+    assert ACCURACY.chart(table).to_dict()
 
 
-def _made_up(step: float) -> pd.DataFrame:
+def _made_up(step: float, paper: Paper = ACCURACY) -> pd.DataFrame:
     """Accuracies that lose ``step`` for each of the two larger symmetries, whether the system's own or the data's."""
     rows = []
-    for point in PAPER.points("small"):
+    for point in paper.points("small"):
         if point["part"] == "accuracy":
             infinite = point["variant"] == "ntk"
             own = 3 if point["system"] == "fcn" else 1 + inside(point["system"], "O(c)^d", infinite)
@@ -86,7 +97,7 @@ def test_figure_one_tells_the_cases_apart() -> None:
 def test_interventions_tell_the_cases_apart(
     separates: float, plain: float, mixed: float, wanted: tuple[str, str]
 ) -> None:
-    made = _made_up(0.08)
+    made = _made_up(0.08, INTERVENTIONS)
     pooled = (made.system == "gap") * made.variant.map({"nn+": plain, "nn++": mixed}).fillna(0)
     lost = separates * ((made.system == "vec") & (made["group"] == "O(c)^d"))
     table = made.assign(accuracy=0.5 + pooled - lost + 1e-3 * (made.seed * (1 + pooled) * 7 % 3))

@@ -1,11 +1,11 @@
-"""The points of the symmetry paper: exact parts, then accuracies on two sets of images."""
+"""The points of the three papers on symmetry: exact parts, accuracies on two sets of images, interventions."""
 
 from __future__ import annotations
 
 from priorscope.lab import Point
 from priorscope.papers.curse_of_dimensionality._systems import GROUPS, VARIANTS
 
-__all__ = ["ROTATIONS", "grid"]
+__all__ = ["ROTATIONS", "SYSTEMS", "accuracy_grid", "exact_grid", "intervention_grid"]
 
 ROTATIONS = ("O(c)⊗I", "O(c)^d", "O(cd)")
 PLAIN_AND_ROTATED = ("identity", *ROTATIONS)
@@ -17,24 +17,45 @@ LOCAL: Point = {"data": "local", "size": 6, "n": 1000, "n_test": 1000, "width": 
 PUBLISHED: Point = {"data": "cifar10", "size": 32, "n": 50000, "n_test": 10000, "width": 512, "steps": 40000}
 
 
-def grid(scale: str) -> list[Point]:
-    """The exact parts (kernel, coupling, inclusion), then accuracies: system × group × variant × draw."""
+def exact_grid(scale: str) -> list[Point]:
+    """The exact parts: kernels, coupled networks, inclusions."""
+    sizes = {"tiny": TINY, "small": CIFAR, "paper": {**PUBLISHED, "size": 8}}[scale]
+    few = {**sizes, "n": 64, "n_test": 32, "width": 16, "steps": 100, "seed": 0}
+    return _exact(
+        {**few, "n": 16, "width": 3} if scale == "tiny" else few, ROTATIONS if scale == "tiny" else GROUPS[1:]
+    )
+
+
+def accuracy_grid(scale: str) -> list[Point]:
+    """Accuracies: system × group × variant × draw."""
     if scale == "tiny":
-        few = {**TINY, "width": 3, "steps": 100, "seed": 0}
-        cells = [p for name in ("fcn", "vec", "gap") for v in ("ntk", "nn+") for p in _cells(name, v, TINY, range(1))]
-        return _exact(few, ROTATIONS) + cells
+        return [p for name in ("fcn", "vec", "gap") for v in ("ntk", "nn+") for p in _cells(name, v, TINY, range(1))]
     if scale == "paper":
-        few = {**PUBLISHED, "size": 8, "n": 64, "n_test": 32, "width": 16, "steps": 100, "seed": 0}
-        cells = [
+        return [
             p
             for sizes in (PUBLISHED, LOCAL)
             for name in SYSTEMS
             for v in VARIANTS
             for p in _cells(name, v, sizes, range(5), GROUPS)
         ]
-        return _exact(few, GROUPS[1:]) + cells
-    few = {**CIFAR, "n": 64, "n_test": 32, "width": 16, "steps": 100, "seed": 0}
-    return _exact(few, GROUPS[1:]) + _small_kernels() + _small_networks() + _small_interventions()
+    return _small_kernels() + _small_networks()
+
+
+def intervention_grid(scale: str) -> list[Point]:
+    """VEC under O(c)⊗I and O(c)^d and GAP under O(c)⊗I as NN+, both under O(c)⊗I with MixUp, many draws each."""
+    shapes = {
+        "tiny": [(TINY, 2)],
+        "small": [(CIFAR, 4), ({**LOCAL, "steps": 3000}, 6)],  # 300 steps are too few for MixUp
+        "paper": [(PUBLISHED, 5), ({**LOCAL, "steps": 3000}, 10)],
+    }[scale]
+    points: list[Point] = []
+    for sizes, draws in shapes:
+        seeds = range(draws)
+        points += _cells("vec", "nn+", sizes, seeds, ("O(c)⊗I", "O(c)^d"))
+        points += _cells("gap", "nn+", sizes, seeds, ("O(c)⊗I",))
+        for name in ("vec", "gap"):
+            points += _cells(name, "nn++", sizes, seeds, ("O(c)⊗I",))
+    return points
 
 
 def _cells(
@@ -84,17 +105,4 @@ def _small_networks() -> list[Point]:
         points += _cells("lap", "nn+", sizes, range(1))
     for name in ("fcn", "vec", "gap"):
         points += _cells(name, "nn+", LOCAL, range(1), ("P(c)⊗I", "P(c)^d", "P(cd)"))
-    return points
-
-
-def _small_interventions() -> list[Point]:
-    """More draws where S0.5 compares means; on the synthetic set with fewer images, so that GAP is ahead of VEC."""
-    points: list[Point] = []
-    few = {**LOCAL, "n": 300, "steps": 600}
-    for sizes, seeds in ((CIFAR, range(2, 4)), (few, range(6))):
-        points += _cells("vec", "nn+", sizes, seeds, ("O(c)⊗I", "O(c)^d"))
-        points += _cells("gap", "nn+", sizes, seeds, ("O(c)⊗I",))
-        for name in ("vec", "gap"):
-            lacking = range(1, 4) if sizes is CIFAR else seeds
-            points += _cells(name, "nn++", sizes, lacking, ("O(c)⊗I",))
     return points

@@ -1,8 +1,7 @@
-"""Fig. 2 and eqs. 8 and 11: the symmetry of VEC grows with width."""
+"""Eqs. 8 and 11: the tangent kernel and the mean prediction of VEC approach their limits as the width grows."""
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,8 +11,8 @@ import torch
 import priorscope.models as models
 from priorscope.inference import GradientDescent, KernelRegression
 from priorscope.lab import Metrics, Paper, Point
-from priorscope.papers.curse_of_dimensionality._systems import SOURCE, element, images, predictions, score
-from priorscope.papers.curse_of_dimensionality._width_claims import CLAIMS
+from priorscope.papers.curse_of_dimensionality._systems import SOURCE, images
+from priorscope.papers.curse_of_dimensionality._width_claims import RATES
 from priorscope.probes import empirical_ntk
 
 if TYPE_CHECKING:
@@ -22,66 +21,33 @@ if TYPE_CHECKING:
 __all__ = ["PAPER"]
 
 MEMBERS = 10  # initialisations in a mean, as in the paper
-Sizes = Point
-SIZES: dict[str, Sizes] = {
-    "tiny": {"data": "local", "size": 4, "n": 16, "n_test": 16, "steps": 5},
-    "small": {"data": "cifar10", "size": 8, "n": 256, "n_test": 500, "steps": 120},
-    "paper": {"data": "cifar10", "size": 32, "n": 50000, "n_test": 10000, "steps": 40000},
+SIZES: dict[str, Point] = {
+    "tiny": {"data": "local", "size": 4, "n": 16, "n_test": 16},
+    "small": {"data": "cifar10", "size": 8, "n": 256, "n_test": 500},
+    "paper": {"data": "cifar10", "size": 32, "n": 50000, "n_test": 10000},
 }
-LOCAL: Sizes = {"data": "local", "size": 5, "n": 400, "n_test": 1000, "steps": 300}
-WIDTHS = {"tiny": [2, 4, 6, 8], "small": [4, 8, 16, 32], "paper": [16, 32, 64, 128, 256, 512]}
 KERNEL_WIDTHS = {"tiny": [8, 16, 32], "small": [32, 64, 128, 256, 512], "paper": [64, 128, 256, 512, 1024]}
 MEAN_WIDTHS = {"tiny": [4, 8, 16], "small": [16, 32, 64, 128], "paper": [64, 128, 256, 512]}
 DRAWS = {"tiny": (2, 1), "small": (12, 16), "paper": (20, 16)}  # of kernels (four networks each), of means
-TIMES = [0.0, 0.33, 0.67, 1.0]
 
 
-def grid(scale: str) -> list[Sizes]:
-    """Kernel errors by width; then trained VEC by width and by position on a path of rotations, on two sets of images."""
-    s = SIZES[scale]
-    points = [
-        {"part": part, "width": w, "time": 0.0, **s, "seed": seed}
+def grid(scale: str) -> list[Point]:
+    """Errors of kernels and distances of means, by width."""
+    return [
+        {"part": part, "width": w, **SIZES[scale], "seed": seed}
         for part, widths, draws in zip(("kernel", "mean"), (KERNEL_WIDTHS, MEAN_WIDTHS), DRAWS[scale])
         for w in widths[scale]
         for seed in range(draws)
     ]
-    return points + [
-        {"part": "path", "width": w, "time": t, **sizes, "seed": seed}
-        for sizes in ((s,) if scale == "tiny" else (s, LOCAL))
-        for seed in range({"tiny": 1, "small": 1, "paper": 3}[scale])
-        for w in WIDTHS[scale]
-        for t in TIMES
-    ]
 
 
 def run(point: Point) -> Metrics:
-    """A kernel error, a distance of means, or accuracies and two distances along the path."""
+    """A kernel error, or a distance of means."""
     dataset = images(point["data"], point["size"], point["n"], point["n_test"], 0)
     width, seed = point["width"], point["seed"]
     if point["part"] == "kernel":
         return {"kernel_error": _kernel_error(dataset.inputs[:6], width, range(4 * seed, 4 * seed + 4))}
-    if point["part"] == "mean":
-        return {"mean_distance": _mean_distance(dataset, width, seed)}
-    moved = dataset.transformed(element("O(c)^d", tuple(dataset.input_shape), seed, special=True).path(point["time"]))
-    ours = predictions("vec", "nn+", moved, width=width, steps=point["steps"], seed=seed, members=MEMBERS)
-    gap = _pooled(point["data"], point["size"], point["n"], point["n_test"], width, point["steps"], seed)
-    limit = predictions("vec", "ntk", moved, width=width, steps=0, seed=seed)
-    scale = float(limit.square().mean().sqrt())
-    distance = lambda other: float((ours - other).square().mean().sqrt()) / scale  # noqa: E731
-    return {
-        "accuracy": score(ours, moved),
-        "gap_accuracy": score(gap, dataset),
-        "limit_accuracy": score(limit, moved),
-        "to_gap": distance(gap),
-        "to_limit": distance(limit),
-    }
-
-
-@lru_cache(maxsize=8)  # the same for every point of a path
-def _pooled(name: str, size: int, n: int, n_test: int, width: int, steps: int, seed: int) -> torch.Tensor:
-    """The mean prediction of GAP on plain images."""
-    dataset = images(name, size, n, n_test, 0)
-    return predictions("gap", "nn+", dataset, width=width, steps=steps, seed=seed, members=MEMBERS)
+    return {"mean_distance": _mean_distance(dataset, width, seed)}
 
 
 def _kernel_error(x: torch.Tensor, width: int, seeds: range) -> float:
@@ -111,40 +77,39 @@ def _mean_distance(dataset: Any, width: int, seed: int) -> float:
 
 
 def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
-    """Fig. 2: accuracy, distance to GAP, distance to VEC at infinite width; one line per rotation, one row per set of images."""
+    """Both distances to the limit against the width, one point per draw, beside a line of slope -1/2."""
     import altair as alt
 
-    path = table[table.part == "path"][["data", "width", "time", "accuracy", "to_gap", "to_limit"]]
-    names = {"accuracy": "test accuracy", "to_gap": "distance to E GAP_n", "to_limit": "distance to VEC_∞"}
-    rows = []
-    for data, part in path.groupby("data", sort=False):
-        panels = [
-            alt.Chart(part, title=f"{data}: {title}")
-            .mark_line(point=True)
-            .encode(
-                x=alt.X(
-                    "width:Q",
-                    scale=alt.Scale(type="log", base=2, nice=False),
-                    axis=alt.Axis(values=sorted(int(w) for w in set(part.width))),
-                    title="width n",
-                ),
-                y=alt.Y(f"mean({column}):Q", title=title, scale=alt.Scale(zero=False)),
-                color=alt.Color("time:O", title="rotation t", scale=alt.Scale(scheme="viridis")),
+    rows = pd.concat(
+        [
+            table[table.part == part][["width", column]].rename(columns={column: "distance"}).assign(of=name)
+            for part, column, name in (
+                ("kernel", "kernel_error", "tangent kernel"),
+                ("mean", "mean_distance", "mean of ten predictions"),
             )
-            .properties(width=210, height=190)
-            for column, title in names.items()
         ]
-        rows.append(alt.hconcat(*panels))
-    return alt.vconcat(*rows)
+    )
+    guides = [
+        {"of": name, "width": w, "distance": float(np.exp(np.log(part.distance * part.width**0.5).mean()) * w**-0.5)}
+        for name, part in rows.groupby("of")
+        for w in sorted(set(part.width))
+    ]
+    log = alt.Scale(type="log", nice=False, padding=12)
+    x = alt.X("width:Q", scale=log, title="width n", axis=alt.Axis(values=sorted({int(w) for w in rows.width})))
+    y = alt.Y("distance:Q", scale=log, title="distance to infinite width, relative")
+    colour = alt.Color("of:N", title=None)
+    points = alt.Chart(rows).mark_point(filled=True, opacity=0.5).encode(x, y, colour)
+    lines = alt.Chart(pd.DataFrame(guides)).mark_line(strokeDash=[4, 4]).encode(x, y, colour)
+    return (points + lines).properties(width=380, height=280)
 
 
 PAPER = Paper(
     name="symmetry-width",
-    title="Wide convolutional networks forget that weights are shared",
+    title="Convolutional networks approach their limit like one over the root of the width",
     source=SOURCE,
-    version=3,
+    version=4,
     grid=grid,
     run=run,
-    claims=CLAIMS,
+    claims=RATES,
     chart=chart,
 )

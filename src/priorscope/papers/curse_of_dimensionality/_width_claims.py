@@ -12,7 +12,7 @@ from priorscope.papers._over_draws import exponent_over_draws, over_draws
 from priorscope.papers.curse_of_dimensionality._systems import IMAGES, SOURCE
 from priorscope.statistics import Interval
 
-__all__ = ["CLAIMS"]
+__all__ = ["RATES", "TRENDS"]
 
 ACROSS = {"width": "time", "time": "width"}
 NAMES = {"accuracy": "accuracy", "to_gap": "distance to E GAP_n", "to_limit": "distance to VEC_∞"}
@@ -24,7 +24,7 @@ def trend(table: pd.DataFrame, data: str, column: str, along: str) -> Measured:
 
     Accuracy can only fall where GAP, from which VEC departs, is ahead of VEC_∞, which it approaches.
     """
-    path = table[(table.part == "path") & (table.data == data)]
+    path = table[table.data == data]
     if path.empty:
         raise NotMeasured(f"there are no runs on {data}")
     ahead = path.gap_accuracy.mean() - path.limit_accuracy.mean()
@@ -46,7 +46,7 @@ def rate(table: pd.DataFrame, part: str, column: str) -> Interval:
     return exponent_over_draws(table[table.part == part], "width", column)
 
 
-CLAIMS = (
+TRENDS = (
     Claim(
         "S0.6",
         f"{SOURCE}, Fig. 2",
@@ -62,6 +62,9 @@ CLAIMS = (
             for along in ACROSS
         ),
     ),
+)
+
+RATES = (
     Claim(
         "S0.7",
         f"{SOURCE}, eqs. 8 and 11",
