@@ -1,7 +1,7 @@
 """D, the data of a learning system: data sets, readers, fetchers, synthetic inputs, groups and deformations."""
 
 from priorscope.data import deformations, groups
-from priorscope.data._as_dataset import as_dataset
+from priorscope.data._as_dataset import Data, as_dataset
 from priorscope.data._dataset import Dataset, Split
 from priorscope.data._labels import encode_labels
 from priorscope.data.arrays._encoding import Encoding
@@ -10,6 +10,7 @@ from priorscope.data.arrays._from_bunch import from_bunch
 from priorscope.data.arrays._from_frame import from_frame
 from priorscope.data.arrays._from_torch import from_torch
 from priorscope.data.arrays._layout import Layout
+from priorscope.data.arrays._plain import Values
 from priorscope.data.deformations._deform import deform
 from priorscope.data.deformations._transform import Deform, Deformed
 from priorscope.data.formats._cifar_binary import read_cifar_binary
@@ -37,6 +38,7 @@ from priorscope.data.synthetic._stripe import stripe
 
 __all__ = [
     "Contents",
+    "Data",
     "Dataset",
     "Encoding",
     "Deform",
@@ -46,6 +48,7 @@ __all__ = [
     "Layout",
     "ReadOptions",
     "Split",
+    "Values",
     "as_dataset",
     "cache_folder",
     "cifar10",

@@ -61,6 +61,8 @@ def _first(pilot: Pilot, n: int) -> Pilot:
 
 def network_symmetries(network: UserNetwork, inputs: Tensor, spread: float | None, n: int = 4) -> dict[str, str]:
     """As for kernels in closed form, from one kernel matrix of all moved samples; "nearly" within 5 % (its spread)."""
+    if network.takes_tokens:
+        return {}  # a moved token is another word
     x = inputs[:n].float()
     moves = moves_of(tuple(x.shape[1:]))
     moved = torch.cat([x, *(move(x) for move in moves.values())])
@@ -112,6 +114,8 @@ def network_blind_spots(
     network: UserNetwork, name: str, native: Dataset, small: Dataset
 ) -> tuple[BlindSpots | None, list[str]]:
     """Directions that networks of this kind hardly see; on the shrunk images where there are too many pixels."""
+    if network.takes_tokens:
+        return None, ["its blind spots were not looked for: it takes tokens, which have no gradient"]
     data, notes = native, []
 
     def model(seed: int) -> nn.Module:

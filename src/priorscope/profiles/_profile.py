@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from priorscope.checks import FRACTION, POSITIVE, SEED, checked, optional, whole
 from priorscope.contracts import KernelModel, kernel_matrix, require
-from priorscope.data import Dataset
-from priorscope.models import Architecture, SampledModel
+from priorscope.data import Data, Dataset, Values, as_dataset
+from priorscope.models import Architecture, SampledModel, Scaling
 from priorscope.probes import BlindSpots, CautionKind, blind_spots, spectrum
 from priorscope.probes.curves.forecast import forecast_gram
 from priorscope.probes.curves.pilot import Pilot, draw_pilot, gram_of, prepare
@@ -61,15 +61,19 @@ def _kernel_function(model: KernelModel) -> Callable[[torch.Tensor, torch.Tensor
 
 
 def _collect(
-    data: Dataset, native: Dataset, models: Sequence[object] | None, candidates: Sequence[object] | None
+    data: Dataset,
+    native: Dataset,
+    models: Sequence[object] | None,
+    candidates: Sequence[object] | None,
+    scaling: Scaling,
 ) -> tuple[list[Candidate], list[str]]:
     """List the candidates to compare, the default ones or those given, under distinct names; and notes on them."""
     shape, outputs, sample = native.input_shape, data.n_outputs, native.inputs
 
     def found_by(model: object) -> Candidate:
         if isinstance(model, str):
-            return load_model(model, shape, outputs, sample)
-        return user_candidate(model, None, shape, outputs, sample)
+            return load_model(model, shape, outputs, sample, scaling)
+        return user_candidate(model, None, shape, outputs, sample, scaling)
 
     notes: list[str] = []
     if candidates is not None:
@@ -173,8 +177,11 @@ def _warnings(ranked: Sequence[CandidateProfile], pilot: int, baseline: Baseline
 
 @checked(pilot=whole(), target_error=optional(POSITIVE), resize=optional(whole(2)), level=FRACTION, seed=SEED)
 def profile(
-    data: Dataset,
+    data: Data,
+    y: Values | None = None,
     *,
+    target: str | int | None = None,
+    classes: str | None = None,
     models: Sequence[object] | None = None,
     candidates: Sequence[object] | None = None,
     pilot: int = 300,
@@ -188,6 +195,10 @@ def profile(
 ) -> Profile:
     """Profile data with FCN, VEC, LAP and GAP at infinite width and any models given, before training on more than a pilot.
 
+    ``data`` is anything that :func:`priorscope.data.as_dataset` takes: inputs with ``y``, a frame with its ``target`` column, a
+    path, a name such as "digits", a torch data set or loader, a bunch of scikit-learn, a ``Dataset``. ``classes`` is the label
+    scheme. Gaps among the inputs are filled in, and told.
+
     Args: ``models`` are compared beside the default candidates, ``candidates`` instead of them; each is an Architecture, an
     ``nn.Module``, a factory, or text ``package.module:factory`` (or ``timm:name``). ``pilot`` is the number of samples looked
     at, ``target_error`` the error whose sample cost is asked (default: half the best error on the pilot), ``resize`` the
@@ -198,19 +209,21 @@ def profile(
     Example:
         >>> import priorscope as ps, torch
         >>> x = torch.randn(60, 4, generator=torch.Generator().manual_seed(0))
-        >>> rep = ps.profile(ps.data.from_arrays(x, x[:, 0]), deep=False)
+        >>> rep = ps.profile(x, x[:, 0], deep=False)
         >>> rep.task, [c.name for c in rep.candidates][0].startswith("fcn")
         ('regression', True)
     """
     wall, cpu = clock.perf_counter(), clock.process_time()
     say = progress or (lambda line: None)
-    prepared = prepare(data, pilot, resize=resize)
+    loaded = as_dataset(data, y, target=target, classes=classes, test_fraction=0.0, missing="median")
+    prepared = prepare(loaded, pilot, resize=resize)
     ready = prepared.data
     drawn = draw_pilot(ready, prepared.pilot, seed)
     rows = torch.as_tensor(drawn.index)
     native = prepared.native(rows)
     view = _View(ready.take(rows), native, _whole(drawn, drawn.inputs), _whole(drawn, native.inputs), resident())
-    found, notes = _collect(ready, native, models, candidates)
+    scaling = Scaling.between(prepared.original.inputs[rows], native.inputs)
+    found, notes = _collect(ready, native, models, candidates, scaling)
     horizon = _HORIZON * len(drawn)
     measured: list[CandidateProfile] = []
     for number, candidate in enumerate(found, 1):
@@ -244,11 +257,13 @@ def profile(
         baseline=baseline,
         candidates=ranked,
         data_symmetries=tuple(symmetries),
-        notes=(*prepared.notes, *notes, *(note for c in measured for note in c.notes), *data.notes),
+        notes=(*prepared.notes, *notes, *(note for c in measured for note in c.notes), *loaded.notes),
         warnings=tuple(_warnings(ranked, len(drawn), baseline)),
         seconds=clock.perf_counter() - wall,
         cpu_seconds=clock.process_time() - cpu,
         unit=prepared.unit,
+        input_shape=native.input_shape,
+        kernel_shape=ready.input_shape,
         rows=kernel_rows(ranked, horizon, goal, ready.task, prepared.unit),
         metric=Metric.MISCLASSIFICATION if ready.task == "classification" else Metric.RMSE,
     )

@@ -114,6 +114,8 @@ class Profile:
     rows: tuple[Row, ...] = ()
     metric: Metric = Metric.SQUARED_ERROR
     draws: int = 1
+    input_shape: tuple[int, ...] = ()  # of one input as it came, which networks are given
+    kernel_shape: tuple[int, ...] = ()  # of one input as kernels see it: large images and signals are averaged
 
     @property
     def to(self) -> int:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from priorscope.checks import FRACTION, NOT_NEGATIVE, POSITIVE, SEED, checked, optional, whole, word_or
 from priorscope.contracts import Samples, is_kernel_model, missing
-from priorscope.data import Dataset, from_arrays
+from priorscope.data import Dataset, as_dataset
 from priorscope.models import NAMED, Architecture
 from priorscope.probes.curves.forecast._combine import forecast_gram
 from priorscope.probes.curves.forecast._result import Forecast
@@ -72,6 +72,32 @@ def _is_data(data: object) -> TypeGuard[Dataset]:
     return not missing(data, Samples)
 
 
+def _is_model(thing: object) -> bool:
+    return is_kernel_model(thing) or isinstance(thing, torch.nn.Module) or callable(thing)
+
+
+def _data_and_model(data: Any, second: Any, model: object) -> tuple[Dataset, Any]:
+    """The data set and the model of a call: the second argument is a model, or the targets of inputs in memory."""
+    if _is_data(data):
+        given, targets = second, None
+    elif second is None or _is_model(second):
+        given, targets = second, None
+        data = _loaded(data, None)
+    else:
+        given, targets = None, second
+    if given is not None and model is not None:
+        raise TypeError("forecast takes one model; got two, the second argument and model=.")
+    return (data if targets is None else _loaded(data, targets)), model if given is None else given
+
+
+def _loaded(data: Any, targets: Any) -> Dataset:
+    if targets is None and isinstance(data, np.ndarray | torch.Tensor | list):
+        raise TypeError(
+            f"forecast on arrays needs inputs and targets, forecast(X, y); got {type(data).__name__} alone."
+        )
+    return as_dataset(data, targets, test_fraction=0.0, missing="median")
+
+
 @checked(
     pilot=optional(whole()),
     ridge=optional(word_or(NOT_NEGATIVE, "tuned")),
@@ -101,7 +127,8 @@ def forecast(
 ) -> Forecast:
     r"""The test error of kernel regression at ``n`` samples, from a pilot of the data, before any of it is trained on.
 
-    Call it as ``forecast(data, model, n)``, or on arrays as ``forecast(X, y, n, model=model)``. The same data, seed and
+    Call it as ``forecast(data, model, n)``, or on inputs in memory as ``forecast(X, y, n, model=model)``; ``data`` is anything
+    that :func:`priorscope.data.as_dataset` takes, a path or a name too. The same data, seed and
     architecture give the numbers of ``priorscope forecast`` and of the candidate's row in a profile.
 
     Three estimators check each other: *power law*, through the error measured on parts of the pilot, its exponent drifting
@@ -131,16 +158,7 @@ def forecast(
         >>> bool(result.low[0] < result.error[0] < result.high[0]), result.notes[0][:26]
         (True, 'targets were standardised:')
     """
-    if not _is_data(data):
-        if model_or_targets is None:
-            raise TypeError(
-                f"forecast on arrays needs inputs and targets, forecast(X, y); got {type(data).__name__} alone."
-            )
-        seen, chosen = from_arrays(data, model_or_targets, test_fraction=0.0), model
-    elif model_or_targets is not None and model is not None:
-        raise TypeError("forecast takes one model; got two, the second argument and model=.")
-    else:
-        seen, chosen = data, model if model_or_targets is None else model_or_targets
+    seen, chosen = _data_and_model(data, model_or_targets, model)
     if ridge is None:
         ridge = "tuned" if time is None else 0.0
     raw = isinstance(chosen, np.ndarray | torch.Tensor) or (
