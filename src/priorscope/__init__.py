@@ -29,6 +29,7 @@ _NAMES = {
     "Outcome": "priorscope.system",
     "forecast": "priorscope.probes",
     "profile": "priorscope.profiles",
+    "KernelMachine": "priorscope.sklearn",
 }
 
 __all__ = [*_PACKAGES, *_NAMES, "__version__"]

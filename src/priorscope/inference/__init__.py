@@ -7,6 +7,7 @@ from priorscope.inference._fitted import Fitted, Trajectory, log_times
 from priorscope.inference.kernels._gaussian_process import FittedProcess, GaussianProcess
 from priorscope.inference.kernels._infinite_ensemble import FittedEnsemble, InfiniteEnsemble
 from priorscope.inference.kernels._kernel_regression import FittedKernel, KernelRegression
+from priorscope.inference.kernels._ridge_path import RidgePath
 from priorscope.inference.kernels._spectral import NumericalRepair, Repair, Schedule, Spectral
 from priorscope.inference.kernels._support_vectors import FittedMachine, SupportVectorMachine
 from priorscope.inference.networks._fourth_order import FourthOrderFlow
@@ -24,6 +25,7 @@ __all__ = [
     "KernelRegression",
     "GaussianProcess",
     "InfiniteEnsemble",
+    "RidgePath",
     "Schedule",
     "Spectral",
     "NumericalRepair",

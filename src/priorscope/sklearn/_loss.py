@@ -1,0 +1,83 @@
+"""What a selection counts: errors of left-out predictions by one of four measures, per sample."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+
+__all__ = ["METRICS", "Problem", "losses", "probabilities", "temperature"]
+
+Array = NDArray[np.float64]
+METRICS = ("error", "balanced", "log-loss", "squared")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is to be learnt: ``targets`` (n, outputs), the class of each sample (None: numbers) and the weights."""
+
+    targets: Array
+    labels: NDArray[np.int64] | None
+    weights: Array
+
+    def part(self, rows: NDArray[np.int64]) -> Problem:
+        """The same for some of the samples."""
+        return Problem(self.targets[rows], None if self.labels is None else self.labels[rows], self.weights[rows])
+
+
+def probabilities(scores: Array, inverse_temperature: float) -> Array:
+    r"""Softmax :math:`p_c \propto e^{\beta f_c}` of scores (n, classes); Guo et al. (2017), with :math:`\beta = 1/T`.
+
+    Example:
+        >>> probabilities(np.array([[0.0, 1.0]]), np.log(3.0)).round(3).tolist()
+        [[0.25, 0.75]]
+    """
+    z = inverse_temperature * (scores - scores.max(1, keepdims=True))
+    p = np.exp(z)
+    found: Array = p / p.sum(1, keepdims=True)
+    return found
+
+
+def temperature(scores: Array, labels: NDArray[np.int64], weights: Array) -> float:
+    r"""The :math:`\beta` that gives left-out scores the lowest log-loss, found on a logarithmic scale in [0.01, 300].
+
+    One sample of uniform probability is added, so that separable scores keep a finite :math:`\beta`.
+
+    Example:
+        >>> sure = temperature(np.array([[0.1, 0.9], [0.9, 0.1]] * 50), np.array([1, 0] * 50), np.ones(100))
+        >>> unsure = temperature(np.array([[0.1, 0.9], [0.9, 0.1]] * 50), np.array([1, 0, 0, 1] * 25), np.ones(100))
+        >>> sure > 5, unsure < 0.1
+        (True, True)
+    """
+    centred = scores - scores.max(1, keepdims=True)
+    own = centred[np.arange(len(labels)), labels]
+    share = weights / weights.mean()
+    guess = centred.mean(1).mean()  # of the added sample, whose class is any
+
+    def loss(log_beta: float) -> float:
+        beta = float(np.exp(log_beta))
+        norm = np.log(np.exp(beta * centred).sum(1))
+        return float((share * (norm - beta * own)).sum() + norm.mean() - beta * guess)
+
+    found = minimize_scalar(loss, bounds=(np.log(0.01), np.log(300.0)), method="bounded", options={"xatol": 1e-2})
+    return float(np.exp(found.x))
+
+
+def losses(scores: Array, problem: Problem, metric: str) -> Array:
+    """Loss of each sample (n,) by a metric; balanced error divides by the size of the class, so that its mean is right."""
+    labels = problem.labels
+    if metric == "squared" or labels is None:
+        found: Array = ((scores - problem.targets) ** 2).mean(1)
+        return found
+    if metric == "log-loss":
+        p = probabilities(scores, temperature(scores, labels, problem.weights))
+        return -np.log(np.maximum(p[np.arange(len(labels)), labels], 1e-12))
+    wrong = (scores.argmax(1) != labels).astype(np.float64)
+    if metric == "error":
+        return wrong
+    counts = np.bincount(labels, minlength=scores.shape[1])
+    present = (counts > 0).sum()
+    found = wrong * len(labels) / (present * counts[labels])
+    return found

@@ -1,0 +1,67 @@
+"""Ridge regression with weights and an intercept against the bordered linear system, left out by brute force."""
+
+import numpy as np
+import pytest
+
+from priorscope.inference import RidgePath
+
+
+def solved(K, Y, w, ridge):
+    """Coefficients and intercept from the bordered system: noise ridge / weight, an intercept without penalty."""
+    n = len(K)
+    M = np.block([[K + ridge * np.diag(1 / w), np.ones((n, 1))], [np.ones((1, n)), np.zeros((1, 1))]])
+    found = np.linalg.solve(M, np.vstack([Y, np.zeros((1, Y.shape[1]))]))
+    return found[:n], found[n]
+
+
+def left_out(K, Y, w, ridge):
+    found = []
+    for i in range(len(K)):
+        rest = np.arange(len(K)) != i
+        alpha, b = solved(K[np.ix_(rest, rest)], Y[rest], w[rest], ridge)
+        found.append(K[i, rest] @ alpha + b)
+    return np.array(found)
+
+
+@pytest.fixture
+def problem():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(25, 3))
+    return (
+        np.exp(-((X[:, None] - X) ** 2).sum(-1) / 2),
+        rng.normal(size=(25, 2)),
+        rng.uniform(0.2, 3.0, 25),
+    )
+
+
+@pytest.mark.parametrize("ridge", [1e-3, 0.1, 5.0])
+def test_solution_and_leave_one_out_are_those_of_brute_force(problem, ridge):
+    K, Y, w = problem
+    path = RidgePath.of_kernel(K, w)
+    alpha, b = solved(K, Y, w, ridge)
+    got = path.solve(Y, ridge)
+    np.testing.assert_allclose(got, alpha, atol=1e-9)
+    np.testing.assert_allclose(path.intercept(Y, K @ got), b, atol=1e-10)
+    loo = path.leave_one_out(Y, [ridge, 2 * ridge])
+    np.testing.assert_allclose(loo[0], left_out(K, Y, w, ridge), atol=1e-9)
+    np.testing.assert_allclose(loo[1], left_out(K, Y, w, 2 * ridge), atol=1e-9)
+    plain = left_out(K, Y, np.ones(25), ridge)
+    assert np.abs(loo[0] - plain).max() > 1e-3  # the control: weights matter
+
+
+def test_features_give_the_path_of_their_kernel(problem):
+    K, Y, w = problem
+    phi = np.linalg.cholesky(K + 1e-10 * np.eye(25))[:, :8]
+    short, long = RidgePath.of_features(phi, w), RidgePath.of_kernel(phi @ phi.T, w)
+    ridges = [1e-3, 0.3]
+    np.testing.assert_allclose(short.leave_one_out(Y, ridges), long.leave_one_out(Y, ridges), atol=1e-8)
+    np.testing.assert_allclose(short.diagonal(ridges), long.diagonal(ridges), rtol=1e-8)
+    np.testing.assert_allclose(short.solve(Y, 0.3), long.solve(Y, 0.3), atol=1e-9)
+    np.testing.assert_allclose(short.scale, long.scale, rtol=1e-9)
+
+
+def test_messages():
+    with pytest.raises(ValueError, match=r"square \(n, n\) with n >= 2; got \(2, 3\)"):
+        RidgePath.of_kernel(np.ones((2, 3)))
+    with pytest.raises(ValueError, match="weights must be 3 positive numbers"):
+        RidgePath.of_kernel(np.eye(3), [1.0, 0.0, 1.0])
