@@ -5,14 +5,15 @@ import pandas as pd
 import pytest
 
 from priorscope.lab import judge_claim
-from priorscope.papers.geometry import _feature_removal, _pruning
-from priorscope.papers.geometry import _training as _geometry_training
+from priorscope.papers.geometry import _alignment, _feature_removal, _pruning, _training, _variations
+from priorscope.papers.geometry._along import early_and_later
 from priorscope.papers.geometry._sizes import rows_of
 
-TRAINING = {claim.id: claim for claim in _geometry_training.PAPER.claims}
+ALONG = (_alignment, _training, _variations)
+TRAINING = {claim.id: claim for module in ALONG for claim in module.PAPER.claims}
 
 
-@pytest.mark.parametrize("module", [_feature_removal, _pruning, _geometry_training])
+@pytest.mark.parametrize("module", [_feature_removal, _pruning, *ALONG])
 def test_tiny_scale_runs_and_draws(module):
     paper = module.PAPER
     table = pd.DataFrame([{**p, **paper.run(p)} for p in paper.points("tiny")])
@@ -87,7 +88,7 @@ def test_training_claims_hold_and_fail():
 
 def test_early_is_the_first_quarter():
     gsg = np.array([0.1, 0.2, 0.5, 0.4, 0.4, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9])  # a quarter of 12: up to the third
-    found = _geometry_training.early_and_later(gsg, gsg - np.r_[np.full(3, 0.1), np.full(9, -0.2)])
+    found = early_and_later(gsg, gsg - np.r_[np.full(3, 0.1), np.full(9, -0.2)])
     assert found == pytest.approx({"early_rise": 0.4, "early_lead": 0.1, "later_lead": -0.2})
 
 

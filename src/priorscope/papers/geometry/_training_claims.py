@@ -11,7 +11,7 @@ from priorscope.papers._over_draws import over_draws
 from priorscope.papers.geometry._sizes import NARROW, REDUCED, SOURCE, rows_of
 from priorscope.statistics import Interval
 
-__all__ = ["CLAIMS"]
+__all__ = ["ALIGNMENT", "FLIP", "VARIATIONS"]
 
 TRAINED = 0.6  # training accuracy on G data below which a network has not trained, so nothing is tested
 FITTED = 0.9  # training accuracy along the first eigenvector below which a rate decides nothing (published: 1)
@@ -64,7 +64,7 @@ def direction_gap(table: pd.DataFrame, part: str, rate: float) -> Measured:
     return Measured(over_draws(rows["test_top"] - rows["test_bottom"]), words)
 
 
-CLAIMS = (
+ALIGNMENT = (
     Claim(
         "S4.6",
         f"{SOURCE}, Fig. 2",
@@ -81,6 +81,9 @@ CLAIMS = (
             ),
         ),
     ),
+)
+
+FLIP = (
     Claim(
         "S4.7",
         f"{SOURCE}, Fig. 3",
@@ -98,6 +101,9 @@ CLAIMS = (
             ),
         ),
     ),
+)
+
+VARIATIONS = (
     Claim(
         "S4.13",
         f"{SOURCE}, App. A.8",
