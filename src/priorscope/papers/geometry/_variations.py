@@ -53,7 +53,9 @@ def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
         for part, rate in zip(rows.part, rows.learning_rate)
     ]
     ends = {"test_top": "first eigenvector", "test_bottom": "last eigenvector"}
-    long = rows.assign(variation=names)[["variation", "seed", *ends]].melt(["variation", "seed"], list(ends), "along", "accuracy")
+    long = rows.assign(variation=names)[["variation", "seed", *ends]].melt(
+        ["variation", "seed"], list(ends), "along", "accuracy"
+    )
     long["along"] = long["along"].map(ends)
     y = alt.Y("accuracy:Q", title="test accuracy", scale=alt.Scale(domain=[0.4, 1.02]))
     x = alt.X("variation:N", title=None, axis=alt.Axis(labelAngle=-30))
