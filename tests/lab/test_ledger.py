@@ -39,6 +39,18 @@ def test_verdicts_come_from_complete_runs_of_small_or_above_only(toy):
     assert (record.scale, record.measured) == ("paper", pytest.approx((0 + 1 + 4 + 9 + 16) / 5))
 
 
+def test_members_count_as_seeds_where_a_point_trains_several(toy):
+    points = [{"x": 1, "networks": n, "seed": s} for s in range(2) for n in (4, 3)]
+    many = dataclasses.replace(toy.SQUARES, name="many", grid=lambda scale: points, members="networks")
+    store = Store(":memory:")
+    sweep(many, "small", store, jobs=1)
+    assert judge_paper(many, store)[0].seeds == 6  # two seeds of three networks in the cell that has fewest
+    plain = dataclasses.replace(many, members="")
+    assert judge_paper(plain, store)[0].seeds == 2
+    with pytest.raises(ValueError, match="counts its members in 'nets'"):
+        dataclasses.replace(many, members="nets").points("small")
+
+
 def test_a_new_version_of_a_paper_starts_anew(toy):
     store = Store(":memory:")
     sweep(toy.SQUARES, "small", store, jobs=1)

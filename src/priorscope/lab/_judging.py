@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from typing import TYPE_CHECKING
 
 from priorscope.lab._claim import Claim
 from priorscope.lab._evidence import Evidence, evidence_from, read_evidence
@@ -12,9 +11,6 @@ from priorscope.lab._paper import Paper
 from priorscope.lab._record import Record
 from priorscope.lab._store import Store
 from priorscope.lab._verdict import Verdict, judge_claim
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["complete_scale", "judge_evidence", "judge_paper"]
 
@@ -103,13 +99,9 @@ def _judge(paper: Paper, claim: Claim, found: Evidence) -> Record:
         _record(paper, claim, verdict, found.scale),
         commit=found.commit,
         seconds=found.seconds,
-        seeds=_seeds(table),
+        seeds=paper.seeds(found.table),
         raised=raised,
     )
-
-
-def _seeds(table: pd.DataFrame) -> int:
-    return int(table["seed"].nunique())
 
 
 def _record(paper: Paper, claim: Claim, verdict: Verdict, scale: str | None) -> Record:

@@ -30,7 +30,9 @@ class Paper:
 
     ``grid(scale)`` lists the points, dicts of JSON values with a ``seed``. ``run(point)`` is a pure function at the top
     level of a module (so that other processes can import it) and gives a dict of JSON values and numpy arrays. Raise
-    ``version`` whenever ``run`` changes what it measures: runs of older versions are then left aside.
+    ``version`` whenever ``run`` changes what it measures: runs of older versions are then left aside. Where one point trains
+    several independent members (initialisations or training sets), ``members`` names the field of the point that counts them,
+    and the ledger counts members as seeds.
 
     Example:
         >>> def run(point):
@@ -48,6 +50,7 @@ class Paper:
     run: Callable[[Point], Metrics]
     claims: tuple[Claim, ...] = ()
     chart: Callable[[pd.DataFrame], alt.TopLevelMixin] | None = None
+    members: str = ""
 
     def points(self, scale: str) -> list[Point]:
         """The points of a scale, checked: JSON values, a seed each, none twice."""
@@ -58,11 +61,25 @@ class Paper:
         for point in points:
             if "seed" not in point:
                 raise ValueError(f"every point of {self.name!r} needs a 'seed'; got {point!r}.")
+            if self.members and not (isinstance(point.get(self.members), int) and point[self.members] > 0):
+                raise ValueError(f"every point of {self.name!r} counts its members in {self.members!r}; got {point!r}.")
             key = self.key(point)
             if key in seen:
                 raise ValueError(f"the {scale} grid of {self.name!r} lists the point {point!r} twice.")
             seen[key] = point
         return points
+
+    def seeds(self, table: pd.DataFrame) -> int:
+        """How many independent repeats the cell of a table of runs with fewest members has: its seeds times its members.
+
+        Example:
+            >>> import pandas as pd
+            >>> paper = Paper("x", "X", "Y", 1, lambda scale: [], lambda point: {}, members="networks")
+            >>> paper.seeds(pd.DataFrame({"seed": [0, 1], "networks": [4, 3]}))
+            6
+        """
+        seeds = int(table["seed"].nunique())
+        return seeds * int(table[self.members].min()) if self.members else seeds
 
     def key(self, point: Point) -> str:
         """The name of a point in the store: a hash of paper, version, parameters and seed."""

@@ -174,4 +174,5 @@ PAPER = Paper(
         ),
     ),
     chart=chart,
+    members="members",
 )

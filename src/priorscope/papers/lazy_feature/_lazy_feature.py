@@ -109,4 +109,5 @@ PAPER = Paper(
     run=run,
     claims=CLAIMS,
     chart=chart,
+    members="seeds",
 )

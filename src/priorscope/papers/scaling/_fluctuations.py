@@ -179,4 +179,5 @@ PAPER = Paper(
     run=run,
     claims=CLAIMS,
     chart=chart,
+    members="members",
 )

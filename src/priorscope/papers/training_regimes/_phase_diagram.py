@@ -106,4 +106,5 @@ PAPER = Paper(
         ),
     ),
     chart=chart,
+    members="seeds",
 )

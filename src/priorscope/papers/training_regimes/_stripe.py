@@ -153,4 +153,5 @@ PAPER = Paper(
     run=run,
     claims=CLAIMS,
     chart=chart,
+    members="data_seeds",
 )
