@@ -19,6 +19,7 @@ _PACKAGES = (
     "probes",
     "papers",
     "lab",
+    "memory",
     "report",
     "sklearn",
     "testing",
