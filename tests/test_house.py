@@ -26,16 +26,17 @@ ALLOWED = {
     "models": set(),
     "inference": set(),
     "lab": set(),
+    "memory": set(),
     "system": {"data", "models", "inference"},
     "probes": SPINE,
     "report": {"lab"},
     "profiles": {*SPINE, "report"},
-    "papers": {*SPINE, "lab", "report", "profiles"},
+    "papers": {*SPINE, "lab", "memory", "report", "profiles"},
     "validation": {*SPINE, "lab", "report", "profiles", "papers"},
     "serve": {"lab", "papers", "report"},
     "sklearn": SPINE,
     "testing": SPINE,
-    "cli": {*SPINE, "lab", "papers", "validation", "report", "profiles", "serve", "sklearn", "testing"},
+    "cli": {*SPINE, "lab", "memory", "papers", "validation", "report", "profiles", "serve", "sklearn", "testing"},
 }
 
 

@@ -34,6 +34,13 @@ def geometry() -> Any:
     return ps.probes.average_geometry(model, (1, 16, 16), n_models=60, probe_std=1e-3).modes_picture()
 
 
+def memory_graph() -> Any:
+    """A column of confidence as a graph, under the hypothesis that A is better."""
+    from priorscope.memory import column_of_confidence, policy_graph, ram, two_hypotheses
+
+    return policy_graph(column_of_confidence(4, 0.05), ram(4), two_hypotheses(0.2), reset=1e-3).chart()
+
+
 def landscape() -> Any:
     """Spectra of the three Hessians of a small network on random patterns."""
     patterns = ps.data.random_patterns(30, 3)
@@ -150,6 +157,7 @@ PICTURES: dict[str, Callable[[], Any]] = {
     "regime": regime,
     "fluctuations": fluctuations,
     "groups": groups,
+    "memory_graph": memory_graph,
 }
 
 

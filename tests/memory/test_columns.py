@@ -63,7 +63,9 @@ def test_exit_rate_law_against_search():
     assert_allclose(fit_power_law(resets, [best_exit_rate(8, 0.1, r)[0] for r in resets]).exponent, 0.5, atol=0.01)
 
 
-@pytest.mark.parametrize("n, reset, value", [(4, 1e-3, 0.2316), (4, 1e-6, 0.1982), (8, 1e-4, 0.0651), (16, 1e-4, 0.01157)])
+@pytest.mark.parametrize(
+    "n, reset, value", [(4, 1e-3, 0.2316), (4, 1e-6, 0.1982), (8, 1e-4, 0.0651), (16, 1e-4, 0.01157)]
+)
 def test_best_columns_with_restarts(n, reset, value):
     assert_allclose(best_exit_rate(n, 0.1, reset)[1], value, rtol=1e-3)
 

@@ -27,7 +27,7 @@ def test_played_policy_meets_the_exact_value():
             observation, _ = env.reset()
             ended = False
             while not ended:
-                observation, reward, ended, _, info = env.step(rng.choice(memory.n_actions, p=policy[observation]))
+                observation, _, ended, _, info = env.step(rng.choice(memory.n_actions, p=policy[observation]))
                 wrong, plays = wrong + info["wrong"], plays + 1
         shares.append(wrong / plays)
     exact = performance(policy, memory, world, reset=reset)

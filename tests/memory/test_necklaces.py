@@ -38,8 +38,8 @@ def test_counts_and_longest_chains():
     assert lengths == [chain_bound(m) for m in range(1, 10)]
     for m in (4, 5, 6, 9):
         chain = necklace_chain(m)
-        assert chain[0] == "A" * m and chain[-1] == "B" * m and len(set(chain)) == len(chain)
-        for a, b in zip(chain, chain[1:]):
+        assert (chain[0], chain[-1], len(set(chain))) == ("A" * m, "B" * m, len(chain))
+        for a, b in itertools.pairwise(chain):
             rotations = [b[i:] + b[:i] for i in range(m)]
             assert min(sum(x != y for x, y in zip(a, r)) for r in rotations) == 1
 
@@ -71,7 +71,12 @@ def test_limit_is_the_published_formula():
 
 def test_learnt_policies_stay_above_the_limit():
     found = learn(
-        memento_start(2, "random", range(4)), memento(2), two_hypotheses(0.1), reset=1e-4, method="adam", evaluations=300
+        memento_start(2, "random", range(4)),
+        memento(2),
+        two_hypotheses(0.1),
+        reset=1e-4,
+        method="adam",
+        evaluations=300,
     )
     assert (found.best > necklace_limit(2, 0.1)).all()
     assert found.best.min() < 0.36
@@ -115,7 +120,9 @@ def test_walks(n):
         (lambda: learn(np.zeros((1, 4, 4)), memento(2), two_hypotheses(0.1), reset=0.1), "needs logits"),
         (lambda: learn(memento_start(2, "random", range(1)), memento(2), two_hypotheses(0.1), reset=0.0), "restarts"),
         (
-            lambda: learn(memento_start(2, "random", range(1)), memento(2), two_hypotheses(0.1), reset=0.1, method="sgd"),
+            lambda: learn(
+                memento_start(2, "random", range(1)), memento(2), two_hypotheses(0.1), reset=0.1, method="sgd"
+            ),
             "flow and adam",
         ),
     ],

@@ -1,4 +1,4 @@
-"""Learning systems without a data set: an environment in the place of data, a memory in that of the model, policy gradients for inference."""
+"""Learning systems without a data set: an environment takes the place of data, a memory that of the model."""
 
 from __future__ import annotations
 

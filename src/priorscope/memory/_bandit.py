@@ -17,11 +17,12 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Bandit:
-    r"""Arms whose reward laws are known up to the hypothesis: ``laws[e, k, c]`` is the chance of reward ``rewards[c]`` from arm k.
+    r"""Arms whose reward laws are known up to the hypothesis.
 
-    Hypothesis e is true with probability ``prior[e]`` and stays true until the next restart. Playing arm k is *wrong* under
-    e where another arm has a higher mean reward. Geiger, Eloy & Wyart (2021), Sec. 2.3, has two arms, two rewards and two
-    hypotheses (:func:`two_hypotheses`).
+    ``laws[e, k, c]`` is the chance of reward ``rewards[c]`` from arm k under hypothesis e, which is true with
+    probability ``prior[e]`` and stays true until the next restart. Playing arm k is *wrong* where another arm has a higher
+    mean reward. Geiger, Eloy & Wyart (2021), Sec. 2.3, has two arms, two rewards and two hypotheses
+    (:func:`two_hypotheses`).
 
     Example:
         >>> slot = Bandit([[[0.5, 0.3, 0.2], [0.6, 0.0, 0.4]]], rewards=[0.0, 1.0, 10.0])  # one hypothesis, two arms
@@ -41,7 +42,9 @@ class Bandit:
                 "For arms that pay or do not, use bernoulli(success)."
             )
         if not (np.isfinite(laws).all() and (laws >= 0).all() and np.allclose(laws.sum(-1), 1, rtol=0, atol=1e-12)):
-            raise ValueError("a Bandit needs laws that are probabilities: none negative, each arm's outcomes summing to 1.")
+            raise ValueError(
+                "a Bandit needs laws that are probabilities: none negative, each arm's outcomes summing to 1."
+            )
         if self.rewards is None and laws.shape[2] != 2:
             raise ValueError(f"a Bandit with {laws.shape[2]} outcomes needs rewards, one number per outcome.")
         rewards = np.array([-1.0, 1.0]) if self.rewards is None else np.asarray(self.rewards, dtype=np.float64)
@@ -92,7 +95,10 @@ def bernoulli(success: ArrayLike, prior: ArrayLike | None = None) -> Bandit:
     chance = np.asarray(success, dtype=np.float64)
     if chance.ndim != 2 or not (np.isfinite(chance).all() and (chance >= 0).all() and (chance <= 1).all()):
         raise ValueError(f"bernoulli needs chances between 0 and 1 (hypotheses, arms); got {success!r}.")
-    return Bandit(np.stack([1 - chance, chance], -1), prior=None if prior is None else np.asarray(prior))
+    even = np.full(len(chance), 1 / len(chance)) if len(chance) else chance
+    return Bandit(
+        np.stack([1 - chance, chance], -1), prior=even if prior is None else np.asarray(prior, dtype=np.float64)
+    )
 
 
 def two_hypotheses(mu: float) -> Bandit:

@@ -68,8 +68,9 @@ def _line(n: int, chances: Array, exit_rate: float) -> Array:
 def column_wrong(n: int, bandit: Bandit | float, *, exit_rate: float, reset: float) -> float:
     r"""q of the column of confidence with two arms, from the chain of its 2n pairs of confidence and arm.
 
-    ``bandit`` is a :class:`Bandit` with two arms that pay or do not, or μ of :func:`two_hypotheses`. The steps of the line replace
-    eqs. 15-21 of Geiger, Eloy & Wyart (2021), Appendix C: a reward moves away from the middle, a loss towards it and beyond.
+    ``bandit`` is a :class:`Bandit` with two arms that pay or do not, or μ of :func:`two_hypotheses`. The steps of the
+    line replace eqs. 15-21 of Geiger, Eloy & Wyart (2021), Appendix C: a reward moves away from the middle, a loss towards
+    it and beyond.
 
     Example:
         >>> round(column_wrong(4, 0.1, exit_rate=0.01, reset=1e-4), 4)
@@ -95,8 +96,8 @@ def column_limit(n: int, success: tuple[float, float] | float) -> float:
 
     .. math:: q^{-1} - 1 = \frac{1-k_B}{1-k_A}\left(\frac{1/k_B-1}{1/k_A-1}\right)^{M-1},
 
-    which is :math:`q = \alpha^{2M-1}/(1+\alpha^{2M-1})`, :math:`\alpha = (1-\mu)/(1+\mu)`, for two hypotheses. Geiger, Eloy & Wyart (2021),
-    eqs. 7 and 41.
+    which is :math:`q = \alpha^{2M-1}/(1+\alpha^{2M-1})`, :math:`\alpha = (1-\mu)/(1+\mu)`, for two
+    hypotheses. Geiger, Eloy & Wyart (2021), eqs. 7 and 41.
 
     Example:
         >>> round(column_limit(8, 0.1), 5), round(column_limit(3, (0.7, 0.4)), 5)

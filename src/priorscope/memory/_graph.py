@@ -73,21 +73,23 @@ class PolicyGraph:
         place = self.places()
         at = {name: place[k] for k, name in enumerate(self.names)}
         moves = self.table()
-        moves = moves[moves["from"] != moves["to"]].assign(
-            x=[at[name][0] for name in moves.loc[moves["from"] != moves["to"], "from"]],
-            y=[at[name][1] for name in moves.loc[moves["from"] != moves["to"], "from"]],
-            x2=[at[name][0] for name in moves.loc[moves["from"] != moves["to"], "to"]],
-            y2=[at[name][1] for name in moves.loc[moves["from"] != moves["to"], "to"]],
+        moves = moves[moves["from"] != moves["to"]]
+        moves = moves.assign(
+            x=[at[name][0] for name in moves["from"]],
+            y=[at[name][1] for name in moves["from"]],
+            x2=[at[name][0] for name in moves["to"]],
+            y2=[at[name][1] for name in moves["to"]],
         )
         dots = pd.DataFrame({"state": self.names, "visits": self.visits, "x": place[:, 0], "y": place[:, 1]})
-        bare = {"axis": None, "scale": alt.Scale(padding=30)}
+        across = alt.X("x:Q", axis=None, scale=alt.Scale(padding=30))
+        up = alt.Y("y:Q", axis=None, scale=alt.Scale(padding=30))
         width = alt.StrokeWidth("flow:Q", scale=alt.Scale(type="log", range=[0.3, 5]), legend=None)
         lines = (
             alt.Chart(moves)
             .mark_rule(opacity=0.5)
             .encode(
-                x=alt.X("x:Q", **bare),
-                y=alt.Y("y:Q", **bare),
+                x=across,
+                y=up,
                 x2="x2:Q",
                 y2="y2:Q",
                 strokeWidth=width,
@@ -98,14 +100,14 @@ class PolicyGraph:
             alt.Chart(dots)
             .mark_circle(opacity=1)
             .encode(
-                x=alt.X("x:Q", **bare),
-                y=alt.Y("y:Q", **bare),
+                x=across,
+                y=up,
                 size=alt.Size("visits:Q", title="share of time", scale=alt.Scale(range=[20, 900])),
                 color=alt.Color("visits:Q", legend=None),
                 tooltip=["state", "visits"],
             )
         )
-        words = alt.Chart(dots).mark_text(dy=-14, fontSize=10).encode(x="x:Q", y="y:Q", text="state:N")
+        words = alt.Chart(dots).mark_text(dy=-22, fontSize=10).encode(x=across, y=up, text="state:N")
         return alt.layer(lines, points, words).properties(width=620, height=260)
 
 

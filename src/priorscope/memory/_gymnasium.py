@@ -1,4 +1,4 @@
-"""The bandit as a Gymnasium environment, so that any library of reinforcement learning can be measured against the exact optimum."""
+"""The bandit as a Gymnasium environment, so that agents of other libraries meet the exact optimum."""
 
 from __future__ import annotations
 
@@ -60,7 +60,9 @@ class BanditEnv(gymnasium.Env[np.int64, np.int64]):
     def step(self, action: np.int64 | int) -> tuple[np.int64, float, bool, bool, dict[str, Any]]:
         """Play, see the outcome, and remember."""
         if not self.action_space.contains(action):
-            raise ValueError(f"an action of {self.memory.name} is a number below {self.memory.n_actions}; got {action!r}.")
+            raise ValueError(
+                f"an action of {self.memory.name} is a number below {self.memory.n_actions}; got {action!r}."
+            )
         arm = int(self.memory.arm[action])
         outcome = self._draw(self.bandit.laws[self._hypothesis, arm])
         branch = self._draw(self.memory.chances[self._state, action, outcome])

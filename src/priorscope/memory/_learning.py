@@ -32,8 +32,8 @@ _FALL = 1e-12  # a reward that falls by no more than this has not fallen
 class Learning:
     """What learning found: ``wrong`` (seeds, records) is q along the way, ``policies`` those with the least q of each seed.
 
-    ``evaluations`` counts values with gradients; ``times`` (seeds, records) are those of the flow, in units of eq. 3 of the source
-    (steps for Adam).
+    ``evaluations`` counts values with gradients; ``times`` (seeds, records) are those of the flow, in units of eq. 3 of the
+    source (steps for Adam).
 
     Example:
         >>> from priorscope.memory import ram, random_start, two_hypotheses
@@ -89,9 +89,10 @@ def learn(
 ) -> Learning:
     r"""Climb the gain from softmax policies with these ``logits`` (seeds, observations, actions); -inf rules an action out.
 
-    *flow* follows :math:`\dot w = \partial G/\partial w` (Geiger, Eloy & Wyart 2021, eq. 3) by Euler steps, each seed with its own length: a step
-    is taken when the gradient turns by :math:`\|g_i-g_{i+1}\|^2/(\|g_i\|\|g_{i+1}\|)` < ``max_turn`` (default 1e-2; the source has 1e-4 for
-    networks and none here) and the gain does not fall. *adam* takes ``evaluations`` steps of size ``rate``. Neither samples: value and gradient are exact.
+    *flow* follows :math:`\dot w = \partial G/\partial w` (Geiger, Eloy & Wyart 2021, eq. 3) by Euler steps, each seed with its
+    own length: a step is taken when the gradient turns by :math:`\|g_i-g_{i+1}\|^2/(\|g_i\|\|g_{i+1}\|)` < ``max_turn``
+    (default 1e-2; the source has 1e-4 for networks and none here) and the gain does not fall. *adam* takes
+    ``evaluations`` steps of size ``rate``. Neither samples: value and gradient are exact.
 
     Example:
         >>> from priorscope.memory import column_limit, ram, ram_start, two_hypotheses
@@ -100,7 +101,12 @@ def learn(
         >>> bool((found.best > column_limit(2, 0.5)).all())
         True
     """
-    check("learn", "reset", reset, number(above=0, below=1, advice="Learning needs restarts: the gain of r = 0 is infinite."))
+    check(
+        "learn",
+        "reset",
+        reset,
+        number(above=0, below=1, advice="Learning needs restarts: the gain of r = 0 is infinite."),
+    )
     check("learn", "evaluations", evaluations, whole(2))
     check("learn", "rate", rate, number(above=0))
     check("learn", "max_turn", max_turn, number(above=0))
@@ -108,9 +114,15 @@ def learn(
     loop = Loop(memory, bandit)
     w = torch.from_numpy(np.array(logits, dtype=np.float64))
     wanted = (memory.n_observations, memory.n_actions)
-    if w.ndim != 3 or tuple(w.shape[1:]) != wanted or not bool(torch.isfinite(w).any(-1).all()) or bool(w.isnan().any()):
+    if (
+        w.ndim != 3
+        or tuple(w.shape[1:]) != wanted
+        or not bool(torch.isfinite(w).any(-1).all())
+        or bool(w.isnan().any())
+    ):
         raise ValueError(
-            f"learn needs logits (seeds, {wanted[0]}, {wanted[1]}) for {memory.name}, with a finite one per observation; got {tuple(w.shape)}."
+            f"learn needs logits (seeds, {wanted[0]}, {wanted[1]}) for {memory.name}, with a finite one per observation; "
+            f"got {tuple(w.shape)}."
         )
 
     def measure(w: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -24,9 +24,9 @@ RESET = number(least=0, below=1)
 class Performance:
     r"""How a policy does in the long run: ``wrong`` is q, the share of plays on an arm that is not the best.
 
-    ``reward`` is the mean reward per play, from which :math:`G = \mathrm{reward}/r` is the expected sum of discounted rewards with
-    :math:`\gamma = 1 - r` (Geiger, Eloy & Wyart 2021, Lemma 2.1). For two hypotheses :math:`\mathrm{reward} = \mu(1-2q)`; the
-    paper prints another factor. ``occupancy`` is the law of the state under each hypothesis.
+    ``reward`` is the mean reward per play, from which :math:`G = \mathrm{reward}/r` is the expected sum of discounted rewards
+    with :math:`\gamma = 1 - r` (Geiger, Eloy & Wyart 2021, Lemma 2.1). For two hypotheses
+    :math:`\mathrm{reward} = \mu(1-2q)`; the paper prints another factor. ``occupancy`` is the law of the state under each hypothesis.
 
     Example:
         >>> from priorscope.memory import ram, two_hypotheses
@@ -68,15 +68,21 @@ class Loop:
         s, a, c, b = memory.successors.shape
         arm = np.broadcast_to(memory.arm[None, :, None], (s, a, 1))
         key = np.concatenate([arm, memory.successors.reshape(s, a, -1), memory.chances.reshape(s, a, -1)], -1)
-        rows, after = np.unique(key.reshape(s * a, -1), axis=0, return_inverse=True)
+        _, first, after = np.unique(key.reshape(s * a, -1), axis=0, return_index=True, return_inverse=True)
+        order = np.argsort(first)  # by first appearance, so that for ram the decision is the action
+        rows, after = key.reshape(s * a, -1)[first[order]], np.argsort(order)[after.ravel()]
         self.n_decided = len(rows)
         self.after = torch.from_numpy(after.reshape(s, a).astype(np.int64))
+        self.decides_all = bool((after.reshape(s, a) == np.arange(len(rows))[:a]).all() and len(rows) == a)
         played = rows[:, 0].astype(np.int64)
         to = rows[:, 1 : 1 + c * b].astype(np.int64)
-        weights = bandit.laws[:, played][..., None] * rows[:, 1 + c * b :].reshape(-1, c, b)  # (hypotheses, decided, c, b)
+        weights = bandit.laws[:, played][..., None] * rows[:, 1 + c * b :].reshape(
+            -1, c, b
+        )  # (hypotheses, decided, c, b)
         self.to = torch.from_numpy(to)  # (decided, c b)
         self.weights = torch.from_numpy(weights.reshape(len(weights), len(rows), c * b))
         self.seen = torch.from_numpy(memory.observation)
+        self.sees_all = bool((memory.observation == np.arange(s)).all())  # each state is an observation of its own
         self.start = torch.from_numpy(memory.restart(bandit))  # (hypotheses, states)
         last = memory.plays[:, -1]
         self.reward = torch.from_numpy(bandit.rewards[last[:, 1]])  # (states,)
@@ -98,8 +104,10 @@ class Loop:
     def decisions(self, policies: Tensor) -> Tensor:
         """The chance of each state after the decision, from each state (n, states, decided)."""
         n, (s, a) = len(policies), self.after.shape
+        if self.decides_all:
+            return policies if self.sees_all else policies[:, self.seen]
         out = torch.zeros(n, s, self.n_decided, dtype=torch.float64)
-        return out.scatter_add_(2, self.after.expand(n, s, a), policies[:, self.seen])
+        return out.scatter_add_(2, self.after.expand(n, s, a), policies if self.sees_all else policies[:, self.seen])
 
     def moves(self, decisions: Tensor) -> Tensor:
         """From one state after a decision to the next (n, hypotheses, decided, decided)."""
@@ -149,8 +157,11 @@ class Loop:
         ahead = torch.einsum("eyc,neyc->ney", self.weights, excess[:, :, self.to])
         values = torch.linalg.lu_solve(*factors, ahead[..., None])[..., 0]  # (n, hypotheses, decided)
         weighted = (1 - reset) * self.prior[:, None] * law
-        by_state = (weighted[..., None] * values[:, :, self.after]).sum(1)  # (n, states, actions)
-        gradient = torch.zeros_like(policies).index_add_(1, self.seen, by_state)
+        by_decision = weighted.mT @ values  # (n, states, decided), summed over hypotheses
+        by_state = by_decision  # (n, states, actions) once decisions are actions
+        if not self.decides_all:
+            by_state = by_decision.gather(2, self.after.expand(len(policies), *self.after.shape))
+        gradient = by_state if self.sees_all else torch.zeros_like(policies).index_add_(1, self.seen, by_state)
         return means @ self.prior, torch.einsum("e,nes,es->n", self.prior, law, self.wrong), gradient
 
 

@@ -101,8 +101,8 @@ def _checked(who: str, arms: int, outcomes: int) -> None:
 def ram(n: int, *, arms: int = 2, outcomes: int = 2) -> Memory:
     r"""Random access memory: ``n`` states that each action may rewrite at will, beside the last arm and outcome.
 
-    An action is the pair (next memory state, arm); :math:`M_{\mathrm{eff}} = 4n` for two arms and two outcomes. It starts in memory
-    state 1 with an arm at random. Geiger, Eloy & Wyart (2021), Definition 2.5.
+    An action is the pair (next memory state, arm); :math:`M_{\mathrm{eff}} = 4n` for two arms and two outcomes. It starts in
+    memory state 1 with an arm at random. Geiger, Eloy & Wyart (2021), Definition 2.5.
 
     Example:
         >>> ram(2).letters[:4]
@@ -112,7 +112,9 @@ def ram(n: int, *, arms: int = 2, outcomes: int = 2) -> Memory:
     _checked("ram", arms, outcomes)
     size = (n * arms * outcomes) * (n * arms) * outcomes
     if size > _MOST:
-        raise ValueError(f"ram({n}) with {arms} arms has {size:,} transitions; at most {_MOST:,} fit. Use fewer states.")
+        raise ValueError(
+            f"ram({n}) with {arms} arms has {size:,} transitions; at most {_MOST:,} fit. Use fewer states."
+        )
     names, signs = _letters(arms, outcomes)
     i, a, c = (x.ravel() for x in np.meshgrid(np.arange(n), np.arange(arms), np.arange(outcomes), indexing="ij"))
     to, arm = (x.ravel() for x in np.meshgrid(np.arange(n), np.arange(arms), indexing="ij"))
@@ -147,8 +149,8 @@ def memento(m: int, *, arms: int = 2, outcomes: int = 2) -> Memory:
     n = (arms * outcomes) ** m
     if n * arms * outcomes > _MOST:
         raise ValueError(
-            f"memento({m}) with {arms} arms and {outcomes} outcomes has {n:,} states; at most {_MOST // (arms * outcomes):,} fit. "
-            "Remember fewer plays."
+            f"memento({m}) with {arms} arms and {outcomes} outcomes has {n:,} states; at most "
+            f"{_MOST // (arms * outcomes):,} fit. Remember fewer plays."
         )
     names, signs = _letters(arms, outcomes)
     words, paid = np.divmod(np.arange(n), outcomes**m)  # oldest play in the highest digit
@@ -202,14 +204,18 @@ def automaton(
         )
     n, writes, arms, outcomes, _ = table.shape
     if not (np.isfinite(table).all() and (table >= 0).all() and np.allclose(table.sum(-1), 1, rtol=0, atol=1e-12)):
-        raise ValueError("an automaton needs probabilities: transition must not be negative, and sum to 1 over its last axis.")
+        raise ValueError(
+            "an automaton needs probabilities: transition must not be negative, and sum to 1 over its last axis."
+        )
     law = np.eye(n)[0] if start is None else np.asarray(start, dtype=np.float64)
     if law.shape != (n,) or (law < 0).any() or not np.isclose(law.sum(), 1, rtol=0, atol=1e-12):
         raise ValueError(f"the start of an automaton needs {n} probabilities that sum to 1; got {law.tolist()}.")
     _checked("automaton", arms, outcomes)
     last = arms * outcomes
     if n * last * writes * arms * outcomes * n > 64 * _MOST:
-        raise ValueError(f"an automaton of {n} states with {writes} writes and {arms} arms is too large; use fewer states.")
+        raise ValueError(
+            f"an automaton of {n} states with {writes} writes and {arms} arms is too large; use fewer states."
+        )
     i, a, c = (x.ravel() for x in np.meshgrid(np.arange(n), np.arange(arms), np.arange(outcomes), indexing="ij"))
     write, arm = (x.ravel() for x in np.meshgrid(np.arange(writes), np.arange(arms), indexing="ij"))
     after = arm[:, None] * outcomes + np.arange(outcomes)  # (actions, outcomes): the last play of the next state

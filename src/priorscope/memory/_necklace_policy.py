@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,12 +26,11 @@ def _chain(m: int, chain: Sequence[str] | None) -> tuple[str, ...]:
     if chain is None:
         return necklace_chain(m)
     names = tuple(necklace_of(word) for word in chain)
-    apart = all(
-        any(necklace_of(a[:i] + _OTHER[a[i]] + a[i + 1 :]) == b for i in range(m)) for a, b in zip(names, names[1:])
-    )
+    apart = all(any(necklace_of(a[:i] + _OTHER[a[i]] + a[i + 1 :]) == b for i in range(m)) for a, b in pairwise(names))
     if names[0] != "A" * m or names[-1] != "B" * m or len(set(names)) < len(names) or not apart:
         raise ValueError(
-            f"a chain of necklaces leads from {'A' * m} to {'B' * m} through different necklaces, one letter at a time; got {chain}."
+            f"a chain of necklaces leads from {'A' * m} to {'B' * m} through different necklaces, one letter at a time; "
+            f"got {chain}."
         )
     return names
 
@@ -46,8 +46,8 @@ def necklace_policy(m: int, end_rate: float, inner_rate: float, *, chain: Sequen
 
     The oldest remembered arm is played again, so that the word of arms turns within its necklace, but for one word on each side
     of each inner necklace: there, if every reward spoke for the neighbour, the other arm is played with probability
-    ``inner_rate`` (:math:`\epsilon_1`), and at the two ends, after losses only, with ``end_rate`` (:math:`\epsilon_0`). Geiger, Eloy & Wyart (2021),
-    Definition 4.1.
+    ``inner_rate`` (:math:`\epsilon_1`), and at the two ends, after losses only, with
+    ``end_rate`` (:math:`\epsilon_0`). Geiger, Eloy & Wyart (2021), Definition 4.1.
 
     Example:
         >>> policy, states = necklace_policy(3, 0.01, 0.1), memento(3).letters
@@ -91,16 +91,15 @@ def necklace_memory(m: int, *, chain: Sequence[str] | None = None) -> Memory:
     return replace(memory, name=f"memento({m}) on a chain", start=chosen / words)
 
 
-def necklace_limit(
-    m: int, success: tuple[float, float] | float, *, chain: Sequence[str] | None = None
-) -> float:
+def necklace_limit(m: int, success: tuple[float, float] | float, *, chain: Sequence[str] | None = None) -> float:
     r"""The least q of a necklace policy, for r ≪ ε0 ≪ ε1 ≪ 1; ``success`` is μ or the chances of the two arms.
 
-    .. math:: q^{-1}-1 = \left(\frac{1-k_B}{1-k_A}\right)^m \prod_{i=2}^{n-1} \frac{k_A^{a_i}(1-k_B)^{b_i}}{(1-k_A)^{a_i}k_B^{b_i}},
+    .. math:: q^{-1}-1 = \left(\frac{1-k_B}{1-k_A}\right)^m
+              \prod_{i=2}^{n-1} \frac{k_A^{a_i}(1-k_B)^{b_i}}{(1-k_A)^{a_i}k_B^{b_i}},
 
     where :math:`a_i, b_i` count the letters of the inner necklaces. Geiger, Eloy & Wyart (2021), eqs. 33-36; for two hypotheses
-    it is :math:`q^* = 1/(1+\alpha^{m(1-n)})`, their eq. 10. Their general form, eq. 39, holds where both letters are equally frequent
-    on the chain; this one always does.
+    it is :math:`q^* = 1/(1+\alpha^{m(1-n)})`, their eq. 10. Their general form, eq. 39, holds where both letters are equally
+    frequent on the chain; this one always does.
 
     Example:
         >>> round(necklace_limit(3, 0.1), 4), round(necklace_limit(4, 0.1), 5)

@@ -48,7 +48,8 @@ def _neighbours(m: int) -> dict[str, tuple[str, ...]]:
     names = sorted({necklace_of(format(w, f"0{m}b").replace("0", "A").replace("1", "B")) for w in range(2**m)})
     other = {"A": "B", "B": "A"}
     return {
-        name: tuple(sorted({necklace_of(name[:i] + other[name[i]] + name[i + 1 :]) for i in range(m)})) for name in names
+        name: tuple(sorted({necklace_of(name[:i] + other[name[i]] + name[i + 1 :]) for i in range(m)}))
+        for name in names
     }
 
 
@@ -86,7 +87,9 @@ def necklace_chain(m: int) -> tuple[str, ...]:
         if len(found) == _CHOICE:
             break
     if not found:
-        raise RuntimeError(f"no chain of {wanted} necklaces of {m} letters was found in {_TRIES} tries; shorter ones exist.")
+        raise RuntimeError(
+            f"no chain of {wanted} necklaces of {m} letters was found in {_TRIES} tries; shorter ones exist."
+        )
     return tuple(min(found, key=lambda chain: sum(word in (word + word)[1:-1] for word in chain)))
 
 
@@ -113,7 +116,7 @@ def _grow(m: int, wanted: int, rng: np.random.Generator) -> list[str] | None:
         if not turns:
             return None
         at = place[turns[int(rng.integers(len(turns)))]]
-        path[at + 1 :] = path[: at : -1]
+        path[at + 1 :] = path[:at:-1]
         for k in range(at + 1, len(path)):
             place[path[k]] = k
     return None

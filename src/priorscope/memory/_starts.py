@@ -41,11 +41,13 @@ def _near(policy: Array, seeds: range) -> Array:
     return np.asarray(np.log(mixed / mixed.sum(-1, keepdims=True)))
 
 
-def ram_start(n: int, kind: Literal["random", "linear", "columns", "ccp"], seeds: range, *, exit_rate: float = 0.01) -> Array:
+def ram_start(
+    n: int, kind: Literal["random", "linear", "columns", "ccp"], seeds: range, *, exit_rate: float = 0.01
+) -> Array:
     """Logits for ``ram(n)``: memory jumps at random, to neighbours only, also keeping the arm, or nearly a column of confidence.
 
-    *linear* rules out jumps beyond the neighbours; *columns* also repeats the last arm, unless the memory is at 1. Geiger, Eloy & Wyart
-    (2021), Fig. 4; ``exit_rate`` is that of the *ccp*.
+    *linear* rules out jumps beyond the neighbours; *columns* also repeats the last arm, unless the memory is at 1.
+    Geiger, Eloy & Wyart (2021), Fig. 4; ``exit_rate`` is that of the *ccp*.
 
     Example:
         >>> logits = ram_start(3, "columns", range(2))
@@ -67,11 +69,13 @@ def ram_start(n: int, kind: Literal["random", "linear", "columns", "ccp"], seeds
     return np.where(allowed.reshape(4 * n, 2 * n), draws, NEVER)
 
 
-def memento_start(m: int, kind: Literal["random", "cycles", "necklace"], seeds: range, *, rates: tuple[float, float] = (0.01, 0.2)) -> Array:
+def memento_start(
+    m: int, kind: Literal["random", "cycles", "necklace"], seeds: range, *, rates: tuple[float, float] = (0.01, 0.2)
+) -> Array:
     """Logits for ``memento(m)``: at random, playing the oldest arm unless every reward spoke for one arm, or a necklace policy.
 
-    In *cycles* a path between the necklaces has to be learnt; in *necklace* the rates alone, which start at ``rates`` (at the ends,
-    inside). Geiger, Eloy & Wyart (2021), Fig. 4.
+    In *cycles* a path between the necklaces has to be learnt; in *necklace* the rates alone, which start at ``rates`` (at
+    the ends, inside). Geiger, Eloy & Wyart (2021), Fig. 4.
 
     Example:
         >>> memento_start(3, "cycles", range(2)).shape

@@ -40,8 +40,14 @@ def grid(scale: str) -> list[Point]:
         for r in (1e-2, 1e-4)
     ]
     points += [{"kind": "chain", "m": m} for m in letters]
-    points += [{"kind": "necklace", "m": m, "mu": mu, "inner": e} for m in words for mu in mus for e in (0.1, 0.01, 0.001)]
-    points += [{"kind": "necklace-arms", "m": m, "high": a, "low": b} for m in (3, 5)[: len(words) - 1] for a, b in ((0.7, 0.4),)]
+    points += [
+        {"kind": "necklace", "m": m, "mu": mu, "inner": e} for m in words for mu in mus for e in (0.1, 0.01, 0.001)
+    ]
+    points += [
+        {"kind": "necklace-arms", "m": m, "high": a, "low": b}
+        for m in (3, 5)[: len(words) - 1]
+        for a, b in ((0.7, 0.4),)
+    ]
     return [{**point, "seed": 0} for point in points]
 
 
@@ -66,7 +72,9 @@ def run(point: Point) -> Metrics:
         return {"wrong": float(found.best.min()), "column": best}
     if kind == "chain":
         return {"length": len(finite.necklace_chain(point["m"])), "necklaces": finite.count_necklaces(point["m"])}
-    world = finite.two_hypotheses(point["mu"]) if kind == "necklace" else finite.bernoulli([[point["high"], point["low"]]])
+    world = (
+        finite.two_hypotheses(point["mu"]) if kind == "necklace" else finite.bernoulli([[point["high"], point["low"]]])
+    )
     inner = point.get("inner", 0.001)
     policy = finite.necklace_policy(point["m"], END * inner, inner)
     return {"wrong": finite.performance(policy, finite.necklace_memory(point["m"]), world, reset=0.0).wrong}

@@ -44,7 +44,9 @@ def doubled_memory(table: pd.DataFrame) -> Measured:
     from priorscope.memory import hellman_cover_limit
 
     rows = _rows(table, "column").to_dict("records")
-    return _farthest([r["wrong"] / hellman_cover_limit(2 * int(r["n"]), r["mu"]) for r in rows], f"of {len(rows)} columns")
+    return _farthest(
+        [r["wrong"] / hellman_cover_limit(2 * int(r["n"]), r["mu"]) for r in rows], f"of {len(rows)} columns"
+    )
 
 
 def exploration_exponent(table: pd.DataFrame) -> Measured:
@@ -53,7 +55,9 @@ def exploration_exponent(table: pd.DataFrame) -> Measured:
         fit_power_law(group["reset"].to_numpy(), group["rate"].to_numpy()).exponent
         for _, group in _rows(table, "explore").groupby(["n", "mu"])
     ]
-    return Measured(exact(max(fits, key=lambda b: abs(b - np.median(fits)))), f"farthest from the median of {len(fits)} columns")
+    return Measured(
+        exact(max(fits, key=lambda b: abs(b - np.median(fits)))), f"farthest from the median of {len(fits)} columns"
+    )
 
 
 def exploration_prefactor(table: pd.DataFrame) -> Measured:
@@ -62,7 +66,9 @@ def exploration_prefactor(table: pd.DataFrame) -> Measured:
 
     rows = _rows(table, "explore")
     least = rows[rows["reset"] == rows["reset"].min()].to_dict("records")
-    return _farthest([r["rate"] / exit_rate_law(int(r["n"]), r["mu"], r["reset"]) for r in least], f"of {len(least)} columns")
+    return _farthest(
+        [r["rate"] / exit_rate_law(int(r["n"]), r["mu"], r["reset"]) for r in least], f"of {len(least)} columns"
+    )
 
 
 def improvement(table: pd.DataFrame) -> Measured:
@@ -165,7 +171,7 @@ CLAIMS = (
     Claim(
         "M.7",
         f"{SOURCE}, Theorem 4.3",
-        "a necklace policy plays the worse arm with probability at least q* = 1/(1+α^(m(1−n))), and reaches it as its rates vanish",
+        "a necklace policy plays the worse arm with probability at least q* = 1/(1+α^(m(1−n))), which it reaches as rates vanish",
         checks=(
             Check("least q over the limit", above_limit, at_least(1)),
             Check("q over the limit at the slowest rates", reaches_limit, at_most(1.01)),

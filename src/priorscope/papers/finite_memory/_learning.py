@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,7 +33,15 @@ def grid(scale: str) -> list[Point]:
     cells += [("ram", 4 ** (m - 1), "random", method) for m in words for method in ("flow", "adam")]
     cells += [("memento", m, "random", "adam") for m in words]
     return [
-        {"memory": kind, "size": n, "start": start, "method": method, "evaluations": evaluations, "members": seeds, "seed": 0}
+        {
+            "memory": kind,
+            "size": n,
+            "start": start,
+            "method": method,
+            "evaluations": evaluations,
+            "members": seeds,
+            "seed": 0,
+        }
         for kind, n, start, method in dict.fromkeys(cells)
     ]
 
@@ -110,7 +119,9 @@ def below_known(table: pd.DataFrame, m: int) -> Measured:
     if rows.empty:
         raise NotMeasured(f"no runs of memento {m}")
     least = min(float(np.min(q)) for q in rows["best"])
-    return Measured(exact(least / float(rows["known"].iloc[0])), f"q {least:.4g}; restarts of the two differ off the chain")
+    return Measured(
+        exact(least / float(rows["known"].iloc[0])), f"q {least:.4g}; restarts of the two differ off the chain"
+    )
 
 
 def above_theorem(table: pd.DataFrame, m: int) -> Measured:
@@ -137,13 +148,19 @@ def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
         for r in table.to_dict("records")
         for k, q in zip(r["evaluations_at"], r["median"])
     ]
-    known = [{"panel": f"{r['memory']}({int(r['size'])})", "wrong": float(r["known"])} for r in table.to_dict("records")]
+    known = [
+        {"panel": f"{r['memory']}({int(r['size'])})", "wrong": float(r["known"])} for r in table.to_dict("records")
+    ]
     long = pd.DataFrame(rows)
     x = alt.X("evaluations:Q", title="evaluations").scale(type="log")
     y = alt.Y("wrong:Q", title="plays on the worse arm q").scale(type="log")
     panels = []
     for panel in dict.fromkeys(long["panel"]):
-        lines = alt.Chart(long[long["panel"] == panel]).mark_line().encode(x=x, y=y, color=alt.Color("start:N", title="start"))
+        lines = (
+            alt.Chart(long[long["panel"] == panel])
+            .mark_line()
+            .encode(x=x, y=y, color=alt.Color("start:N", title="start"))
+        )
         rule = alt.Chart(pd.DataFrame([k for k in known if k["panel"] == panel][:1])).mark_rule(strokeDash=[4, 4])
         panels.append(alt.layer(lines, rule.encode(y="wrong:Q")).properties(width=190, height=170, title=panel))
     return alt.concat(*panels, columns=3).resolve_scale(y="shared")
@@ -156,7 +173,7 @@ def _ordered(n: int) -> tuple[Check, ...]:
             partial(log_ratio, worse=("ram", n, worse, "flow"), better=("ram", n, better, "flow")),
             rising(),
         )
-        for worse, better in zip(RAM_STARTS, RAM_STARTS[1:])
+        for worse, better in pairwise(RAM_STARTS)
     )
 
 
@@ -175,7 +192,8 @@ CLAIMS = (
     Claim(
         "M.10",
         f"{SOURCE}, Fig. 4 A, B",
-        "with random access memory, policies learnt from random logits are worst, then from jumps to neighbours, then from columns, and best from near the column of confidence",
+        "with random access memory, policies learnt from random logits are worst, then those from jumps to neighbours, "
+        "then from columns, and those from near the column of confidence are best",
         checks=(*_ordered(8), *_ordered(20)),
     ),
     Claim(
@@ -190,7 +208,8 @@ CLAIMS = (
     Claim(
         "M.12",
         f"{SOURCE}, Fig. 4 E, F",
-        "from random logits, gradient flow finds better policies with the last plays as memory than with random access memory of the same size",
+        "from random logits, gradient flow finds better policies with the last plays as memory than with random access "
+        "memory of the same size",
         checks=_memories("flow"),
     ),
     Claim(
@@ -204,7 +223,10 @@ CLAIMS = (
         f"{SOURCE}, Sec. 6",
         "the best policies found with m = 3 and m = 4 are necklace policies: none does better",
         checks=(
-            *(Check(f"least q over the best necklace policy, m = {m}", partial(below_known, m=m), at_least(0.995)) for m in (3, 4)),
+            *(
+                Check(f"least q over the best necklace policy, m = {m}", partial(below_known, m=m), at_least(0.995))
+                for m in (3, 4)
+            ),
             *(Check(f"least q over q*, m = {m}", partial(above_theorem, m=m), at_least(1)) for m in (3, 4)),
         ),
     ),
