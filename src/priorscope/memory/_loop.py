@@ -26,7 +26,8 @@ class Performance:
 
     ``reward`` is the mean reward per play, from which :math:`G = \mathrm{reward}/r` is the expected sum of discounted rewards
     with :math:`\gamma = 1 - r` (Geiger, Eloy & Wyart 2021, Lemma 2.1). For two hypotheses
-    :math:`\mathrm{reward} = \mu(1-2q)`; the paper prints another factor. ``occupancy`` is the law of the state under each hypothesis.
+    :math:`\mathrm{reward} = \mu(1-2q)`; the paper prints another factor.
+    ``occupancy`` is the law of the state under each hypothesis.
 
     Example:
         >>> from priorscope.memory import ram, two_hypotheses
