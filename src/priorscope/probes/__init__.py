@@ -3,6 +3,21 @@
 from priorscope.probes.curves._learning_curve import LearningCurve, learning_curve
 from priorscope.probes.curves.forecast import Caution, CautionKind, Forecast, SamplesNeeded, forecast
 from priorscope.probes.curves.pilot import k_fold, leave_one_out, ridge_grid
+from priorscope.probes.curves.teacher import (
+    SpectralCurve,
+    TeacherExponent,
+    TeacherStudent,
+    error_in_many_digits,
+    gaussian_field,
+    lattice_error,
+    power_law_spectrum,
+    spectral_beta,
+    spectral_curve,
+    teacher_exponent,
+    teacher_points,
+    teacher_student,
+    torus_spectrum,
+)
 from priorscope.probes.geometry import (
     AverageGeometry,
     average_geometry,
@@ -150,6 +165,19 @@ __all__ = [
     "learning_curve",
     "leave_one_out",
     "ridge_grid",
+    "SpectralCurve",
+    "TeacherExponent",
+    "TeacherStudent",
+    "error_in_many_digits",
+    "gaussian_field",
+    "lattice_error",
+    "power_law_spectrum",
+    "spectral_beta",
+    "spectral_curve",
+    "teacher_exponent",
+    "teacher_points",
+    "teacher_student",
+    "torus_spectrum",
     "empirical_ntk",
     "Modes",
     "Nystrom",
