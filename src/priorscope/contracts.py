@@ -32,6 +32,7 @@ __all__ = [
     "Result",
     "Samples",
     "Shape",
+    "TaskExecutor",
     "Trajectory",
     "Triple",
     "is_kernel_model",
@@ -348,6 +349,21 @@ class Triple(Protocol):
     @property
     def inference(self) -> Inference:
         """I."""
+        ...
+
+
+class TaskExecutor(Protocol):
+    """Whatever computes blocks elsewhere: a ``concurrent.futures.Executor``, a ``dask.distributed.Client``, or the like.
+
+    Example:
+        >>> from concurrent.futures import ThreadPoolExecutor
+        >>> missing(ThreadPoolExecutor(1), TaskExecutor)
+        ()
+    """
+
+    @property
+    def submit(self) -> Callable[..., object]:
+        """``submit(function, *arguments)`` gives a future."""
         ...
 
 

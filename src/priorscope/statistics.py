@@ -215,7 +215,10 @@ def log_interpolate(at: ArrayLike, x: ArrayLike, y: ArrayLike) -> NDArray[np.flo
         [0.1]
     """
     log_y = np.log(np.maximum(np.asarray(y, dtype=float), 1e-300))
-    return np.exp(np.interp(np.log(np.asarray(at, dtype=float)), np.log(np.asarray(x, dtype=float)), log_y))
+    found: NDArray[np.float64] = np.exp(
+        np.interp(np.log(np.asarray(at, dtype=float)), np.log(np.asarray(x, dtype=float)), log_y)
+    )
+    return found
 
 
 def fit_power_law(x: Sequence[float] | ArrayLike, y: Sequence[float] | ArrayLike, *, level: float = 0.95) -> PowerLaw:

@@ -113,7 +113,8 @@ def dense_ntk(network: torch.nn.Module, x1: Tensor, x2: Tensor | None = None) ->
 
     def jacobian(x: Tensor) -> Tensor:
         def outputs(p: dict[str, Tensor]) -> Tensor:
-            return torch.func.functional_call(network, p, (x,)).reshape(len(x), -1)[:, 0]
+            found: Tensor = torch.func.functional_call(network, p, (x,)).reshape(len(x), -1)[:, 0]
+            return found
 
         return torch.cat([j.reshape(len(x), -1) for j in torch.func.jacrev(outputs)(params).values()], 1)
 
@@ -129,7 +130,8 @@ def dense_kernel_regression(train: Tensor, cross: Tensor, targets: Tensor, ridge
         [0.5, 1.5]
     """
     K = train.double() + ridge * torch.eye(len(train), dtype=torch.float64)
-    return cross.double() @ torch.linalg.solve(K, targets.double())
+    found: Tensor = cross.double() @ torch.linalg.solve(K, targets.double())
+    return found
 
 
 def dense_flow(
@@ -143,4 +145,5 @@ def dense_flow(
     """
     from scipy.integrate import solve_ivp
 
-    return solve_ivp(lambda _, w: velocity(w), (0.0, time), start, rtol=rtol, atol=atol).y[:, -1]
+    found: Vector = solve_ivp(lambda _, w: velocity(w), (0.0, time), start, rtol=rtol, atol=atol).y[:, -1]
+    return found

@@ -76,7 +76,7 @@ def as_dataset(
     if isinstance(data, Mapping):
         return from_bunch(data, layout=layout, **ways, **gaps)
     if isinstance(data, (DataLoader, TorchDataset)):
-        return from_torch(data, layout=layout, **ways)  # type: ignore[arg-type]  # one without a length is refused there
+        return from_torch(data, layout=layout, **ways)  # one without a length is refused there
     if isinstance(data, tuple) and len(data) == 2:
         return as_dataset(data[0], data[1], layout=layout, **ways, **gaps)
     raise TypeError(

@@ -160,7 +160,8 @@ class ClusterExecutor(Executor):
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Send the call to the cluster; :class:`ClusterLost` when the scheduler is gone."""
         try:
-            return self._inner.submit(fn, *args, **kwargs)
+            found: Future[T] = self._inner.submit(fn, *args, **kwargs)
+            return found
         except Exception as error:
             if self.lost:
                 raise ClusterLost(self.address) from error

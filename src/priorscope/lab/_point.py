@@ -24,7 +24,8 @@ def _json_value(value: object, where: str) -> Json:
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, np.generic):
-        return value.item()
+        found: Json = value.item()
+        return found
     if isinstance(value, (list, tuple)):
         return [_json_value(v, f"{where}[{i}]") for i, v in enumerate(value)]
     if isinstance(value, dict):
@@ -78,7 +79,7 @@ def encode_result(point: Point, result: Metrics) -> tuple[str, bytes | None]:
     if not arrays:
         return json.dumps(metrics), None
     buffer = io.BytesIO()
-    np.savez_compressed(buffer, allow_pickle=False, **arrays)  # type: ignore[arg-type]
+    np.savez_compressed(buffer, allow_pickle=False, **arrays)
     return json.dumps(metrics), buffer.getvalue()
 
 

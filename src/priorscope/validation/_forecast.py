@@ -207,7 +207,8 @@ def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
         .mark_point(filled=True)
         .encode(x=x, y=y, color="multiple:N", tooltip=["task", "multiple", "truth", "forecast"])
     )
-    return points + alt.Chart(ends).mark_line(strokeDash=[4, 4], color="gray").encode(x=x, y=y)
+    chart: alt.TopLevelMixin = points + alt.Chart(ends).mark_line(strokeDash=[4, 4], color="gray").encode(x=x, y=y)
+    return chart
 
 
 PAPER = Paper(

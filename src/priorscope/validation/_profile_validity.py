@@ -256,7 +256,8 @@ def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
         tooltip=["problem", "candidate", "network", "kernel", "forecast"],
     )
     title = "diamond: what the profile picked; grey: within 10 % of the best"
-    return (band + rule + points).properties(width=480, height=24 * len(order), title=title)
+    chart: alt.TopLevelMixin = (band + rule + points).properties(width=480, height=24 * len(order), title=title)
+    return chart
 
 
 PAPER = Paper(

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from priorscope.data._checks import check_finite
+from priorscope.data.arrays._array import AnyArray
 from priorscope.data.arrays._layout import Layout, channels_first
 from priorscope.data.arrays._plain import Values, is_frame, plain_array
 from priorscope.data.tables._coding import FrameCoding
@@ -118,7 +118,7 @@ def _turned(
     return rows.reshape(len(rows), *shape), layout, ()
 
 
-def _numbers(x: object) -> NDArray:
+def _numbers(x: object) -> AnyArray:
     array = plain_array(x, "inputs")
     if array.dtype.kind not in "buif":
         raise ValueError(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
+
+from priorscope.data.arrays._array import AnyArray
 
 __all__: list[str] = []
 
 
-def as_floats(array: NDArray, dtype: torch.dtype, what: str) -> tuple[Tensor, tuple[str, ...]]:
+def as_floats(array: AnyArray, dtype: torch.dtype, what: str) -> tuple[Tensor, tuple[str, ...]]:
     """The array in ``dtype``, and a note where rounding moves a feature by more than a thousandth of its deviation.
 
     Example:

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from priorscope.data._checks import check_classes, check_enough, check_finite, check_rows, check_varied
 from priorscope.data._dataset import Dataset, Split
 from priorscope.data._labels import encode_labels
+from priorscope.data.arrays._array import AnyArray
 from priorscope.data.arrays._floats import as_floats
 from priorscope.data.arrays._layout import Layout, channels_first
 from priorscope.data.arrays._missing import Missing, check_missing, fill_missing
@@ -142,7 +142,7 @@ def _frames(
     return array[: len(x)], (array[len(x) :], test[1]), notes
 
 
-def _check_numbers(array: NDArray, what: str) -> None:
+def _check_numbers(array: AnyArray, what: str) -> None:
     if array.dtype.kind not in "buif":
         raise ValueError(
             f"{what} must be numbers; got an array of type {array.dtype}. Use load(path) for a CSV file, or pass a pandas "
@@ -150,7 +150,7 @@ def _check_numbers(array: NDArray, what: str) -> None:
         )
 
 
-def _check_lengths(x: NDArray, y: NDArray, what: str) -> None:
+def _check_lengths(x: AnyArray, y: AnyArray, what: str) -> None:
     if x.ndim == 0 or y.ndim == 0:
         raise ValueError(f"{what} must have one row per sample; got shapes {x.shape} and {y.shape}.")
     if len(x) != len(y):
@@ -160,15 +160,15 @@ def _check_lengths(x: NDArray, y: NDArray, what: str) -> None:
         )
 
 
-def _inputs(array: NDArray, dtype: torch.dtype, what: str) -> tuple[Tensor, tuple[str, ...]]:
+def _inputs(array: AnyArray, dtype: torch.dtype, what: str) -> tuple[Tensor, tuple[str, ...]]:
     """Inputs as floats; bytes with three axes or more are pixels and are scaled to [0, 1]."""
     tensor, notes = as_floats(array, dtype, what)
     return (tensor / 255 if array.dtype == np.uint8 and array.ndim >= 3 else tensor), notes
 
 
 def _test_part(
-    test: tuple[Values, Values], train: NDArray, inputs: Tensor, layout: Layout | None, dtype: torch.dtype
-) -> tuple[Tensor, tuple[str, ...], NDArray]:
+    test: tuple[Values, Values], train: AnyArray, inputs: Tensor, layout: Layout | None, dtype: torch.dtype
+) -> tuple[Tensor, tuple[str, ...], AnyArray]:
     """Test inputs read as the training inputs were, and the test targets."""
     array, target = plain_array(test[0], "test inputs"), plain_array(test[1], "test targets")
     _check_lengths(array, target, "test inputs and test targets")

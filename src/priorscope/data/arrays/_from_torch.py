@@ -8,12 +8,12 @@ from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.data import DataLoader, RandomSampler, SequentialSampler, SubsetRandomSampler, TensorDataset
 
 from priorscope.data._checks import check_enough
 from priorscope.data._dataset import Dataset
+from priorscope.data.arrays._array import AnyArray
 from priorscope.data.arrays._from_arrays import from_arrays
 from priorscope.data.arrays._layout import Layout
 from priorscope.data.arrays._plain import plain_array
@@ -37,8 +37,8 @@ Source: TypeAlias = "MapStyle | DataLoader[object]"
 class _Pairs:
     """Inputs and targets of a data set, the layout of the inputs where it is known, and what there is to say on them."""
 
-    x: Tensor | NDArray
-    y: Tensor | NDArray
+    x: Tensor | AnyArray
+    y: Tensor | AnyArray
     layout: Layout | None = None
     notes: tuple[str, ...] = ()
 
@@ -129,7 +129,7 @@ def _of_loader(loader: DataLoader[object]) -> _Pairs:
 
 def _stacked(items: Iterator[object]) -> _Pairs:
     """Items (input, target) on top of each other; PIL images are turned to channels first."""
-    inputs: list[NDArray] = []
+    inputs: list[AnyArray] = []
     targets: list[object] = []
     turned = 0
     for i, item in enumerate(items):

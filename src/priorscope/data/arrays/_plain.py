@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeGuard, Union
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from torch import Tensor
 
 from priorscope.data._memory import check_memory
+from priorscope.data.arrays._array import AnyArray
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,7 +50,7 @@ def is_column(values: object) -> TypeGuard[pd.Series]:
     return isinstance(values, (pd.Series, pd.Index, pd.api.extensions.ExtensionArray))
 
 
-def plain_array(values: object, what: str) -> NDArray:
+def plain_array(values: object, what: str) -> AnyArray:
     """The values as booleans, integers, floats (NaN where a value is missing) or words, in native byte order.
 
     ``what`` names them in messages ("inputs"). Complex numbers, dates, ragged lists and mixtures of words and numbers
@@ -88,7 +89,7 @@ class _Sparse(Protocol):
 
     shape: tuple[int, ...]
 
-    def toarray(self) -> NDArray: ...
+    def toarray(self) -> AnyArray: ...
 
 
 def _is_sparse(values: object) -> TypeGuard[_Sparse]:
@@ -99,7 +100,7 @@ def _is_sparse(values: object) -> TypeGuard[_Sparse]:
     return bool(issparse(values))
 
 
-def _of_tensor(values: Tensor, what: str) -> NDArray:
+def _of_tensor(values: Tensor, what: str) -> AnyArray:
     if values.is_nested or values.device.type == "meta":
         raise ValueError(f"{what} must be a plain tensor with values; got a nested or meta tensor. Use torch.stack.")
     if values.is_complex():
@@ -116,18 +117,18 @@ def _of_tensor(values: Tensor, what: str) -> NDArray:
     return tensor.resolve_neg().numpy()
 
 
-def _of_masked(values: np.ma.MaskedArray, what: str) -> NDArray:
+def _of_masked(values: np.ma.MaskedArray, what: str) -> AnyArray:
     if not np.ma.is_masked(values):
         return np.asarray(values.data)
     if values.dtype.kind not in "buif":
-        count = int(np.ma.count_masked(values))
+        count = int(np.ma.getmaskarray(values).sum())
         raise ValueError(f"{what} hold {count} masked (missing) values that are not numbers; drop these rows first.")
-    numbers: NDArray = np.array(values.data, dtype=np.float64)
+    numbers: AnyArray = np.array(values.data, dtype=np.float64)
     numbers[np.ma.getmaskarray(values)] = np.nan
     return numbers
 
 
-def _of_column(values: pd.Series, what: str) -> NDArray:
+def _of_column(values: pd.Series, what: str) -> AnyArray:
     import pandas as pd
 
     series = pd.Series(values)
@@ -145,7 +146,7 @@ def _of_column(values: pd.Series, what: str) -> NDArray:
     return series.to_numpy(dtype=object)
 
 
-def _of_anything(values: object, what: str) -> NDArray:
+def _of_anything(values: object, what: str) -> AnyArray:
     """Lists, nested lists, lists of tensors, whatever numpy takes."""
     if isinstance(values, (list, tuple)):
         if values and all(isinstance(v, Tensor) for v in values):
@@ -184,7 +185,7 @@ def _check_kinds(values: Sequence[object], what: str) -> None:
         )
 
 
-def _of_fields(array: NDArray, what: str) -> NDArray:
+def _of_fields(array: AnyArray, what: str) -> AnyArray:
     """A structured array of numbers as its columns."""
     names = array.dtype.names or ()
     wrong = [name for name in names if array.dtype[name].kind not in "buif" or array.dtype[name].shape]
@@ -196,7 +197,7 @@ def _of_fields(array: NDArray, what: str) -> NDArray:
     return np.stack([array[name].astype(np.float64) for name in names], 1)
 
 
-def _of_objects(array: NDArray, what: str) -> NDArray:
+def _of_objects(array: AnyArray, what: str) -> AnyArray:
     """An array of Python objects as numbers (missing ones as NaN) or words."""
     flat = array.ravel().tolist()
     missing = [_is_missing(v) for v in flat]
@@ -252,7 +253,7 @@ def _kind(value: object) -> str:
     return "str" if isinstance(value, (str, bytes)) else type(value).__name__
 
 
-def _decoded(array: NDArray) -> NDArray:
+def _decoded(array: AnyArray) -> AnyArray:
     """Bytes as words: UTF-8, else Latin-1."""
     try:
         return np.char.decode(array, "utf-8")

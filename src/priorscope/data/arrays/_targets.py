@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from priorscope.data.arrays._array import AnyArray
 from priorscope.data.tables._whole import whole_number
 
 __all__: list[str] = []
@@ -27,13 +28,13 @@ class Targets:
     labels: NDArray[np.int64] | None = None
     names: tuple[str, ...] = ()
     codes: NDArray[np.int64] | None = None
-    numbers: NDArray | None = None
+    numbers: AnyArray | None = None
     signs: bool = False
 
 
 def read_targets(
-    train: NDArray,
-    test: NDArray | None,
+    train: AnyArray,
+    test: AnyArray | None,
     scheme: str | None = None,
     class_names: Sequence[str] | None = None,
 ) -> Targets:
@@ -89,7 +90,7 @@ def read_targets(
     return found
 
 
-def _decide(y: NDArray, whole: bool) -> tuple[bool, str]:
+def _decide(y: AnyArray, whole: bool) -> tuple[bool, str]:
     """Whether numbers (n,) are classes, and a note where the other answer was possible."""
     if not whole:
         return False, ""
@@ -116,7 +117,7 @@ def _decide(y: NDArray, whole: bool) -> tuple[bool, str]:
     )
 
 
-def _column(y: NDArray, what: str) -> NDArray:
+def _column(y: AnyArray, what: str) -> AnyArray:
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     if y.ndim not in (1, 2) or (y.ndim == 2 and y.shape[1] == 0):
@@ -126,7 +127,7 @@ def _column(y: NDArray, what: str) -> NDArray:
     return y
 
 
-def _check_whole(y: NDArray, what: str) -> None:
+def _check_whole(y: AnyArray, what: str) -> None:
     """Raise for NaN, infinities, and words that stand for a missing value."""
     if y.dtype.kind == "f" and not np.isfinite(y).all():
         bad = ~np.isfinite(y.reshape(len(y), -1)).all(1)
@@ -144,7 +145,7 @@ def _check_whole(y: NDArray, what: str) -> None:
             )
 
 
-def _check_alike(train: NDArray, test: NDArray) -> None:
+def _check_alike(train: AnyArray, test: AnyArray) -> None:
     """Raise unless the test targets are of the kind of the training targets."""
     if train.ndim != test.ndim or train.shape[1:] != test.shape[1:]:
         raise ValueError(
@@ -163,13 +164,13 @@ def _check_alike(train: NDArray, test: NDArray) -> None:
     )
 
 
-def _joined(train: NDArray, test: NDArray | None) -> NDArray:
+def _joined(train: AnyArray, test: AnyArray | None) -> AnyArray:
     return train if test is None else np.concatenate([train, test])
 
 
 def _numerals(
-    train: NDArray, test: NDArray | None, scheme: str | None
-) -> tuple[NDArray, NDArray | None, tuple[str, ...]]:
+    train: AnyArray, test: AnyArray | None, scheme: str | None
+) -> tuple[AnyArray, AnyArray | None, tuple[str, ...]]:
     """Words that are all numbers, with a fraction among them or a regression asked for, as floats."""
     rows = _joined(train, test)
     try:
@@ -185,8 +186,8 @@ def _numerals(
 
 
 def _words(
-    train: NDArray,
-    test: NDArray | None,
+    train: AnyArray,
+    test: AnyArray | None,
     scheme: str | None,
     class_names: Sequence[str] | None,
     notes: tuple[str, ...],
@@ -201,8 +202,8 @@ def _words(
 
 
 def _classes(
-    train: NDArray,
-    test: NDArray | None,
+    train: AnyArray,
+    test: AnyArray | None,
     scheme: str | None,
     class_names: Sequence[str] | None,
     notes: tuple[str, ...],
@@ -242,7 +243,7 @@ def _classes(
     return Targets(notes, labels, names, codes)
 
 
-def _fits(rows: NDArray) -> bool:
+def _fits(rows: AnyArray) -> bool:
     return bool(np.abs(rows.astype(np.float64)).max() < 2**62)
 
 
@@ -251,7 +252,7 @@ def _name(value: object) -> str:
 
 
 def _many_columns(
-    train: NDArray, test: NDArray | None, scheme: str | None, class_names: Sequence[str] | None
+    train: AnyArray, test: AnyArray | None, scheme: str | None, class_names: Sequence[str] | None
 ) -> Targets:
     """Columns of targets: one-hot rows are classes, real columns a regression, many labels per row are refused."""
     rows = _joined(train, test)

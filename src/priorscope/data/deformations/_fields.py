@@ -120,4 +120,5 @@ def _combine(coefficients: Tensor, along: Tensor, down: Tensor) -> Tensor:
     """Sum of C_ij along_i(u) down_j(v): the transform of one axis after the other, (N, 2, v, u)."""
     N, _, m, _ = coefficients.shape
     first = coefficients.reshape(-1, m, m).mT @ along.mT  # (2N, j, u)
-    return (down @ first).unflatten(0, (N, 2))
+    found: Tensor = (down @ first).unflatten(0, (N, 2))
+    return found

@@ -20,7 +20,7 @@ REACH = 3  # pixels floor(p) - 2 … floor(p) + 3: the first one left out is 3 a
 def gaussian_read(images: Tensor, along: Tensor, down: Tensor) -> Tensor:
     """Values of images (N, C, n, n) at positions (N, n, n) in pixels; compiled on the CPU, plain torch elsewhere."""
     if images.device.type == "cpu" and images.dtype in (torch.float32, torch.float64):
-        found: Tensor = _Read.apply(images, along.to(images.dtype), down.to(images.dtype))
+        found: Tensor = _Read.apply(images, along.to(images.dtype), down.to(images.dtype))  # type: ignore[no-untyped-call]
         return found
     return by_taps(images, along, down)
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorscope.data._memory import check_memory
+from priorscope.data.arrays._array import AnyArray
 from priorscope.data.formats._format import Contents, Format, ReadOptions
 
 __all__ = ["read_cifar_binary"]
@@ -40,7 +41,7 @@ def read_cifar_binary(path: str | Path) -> tuple[NDArray[np.uint8], NDArray[np.u
     return records[:, 1:].reshape(-1, 3, 32, 32), records[:, 0].copy()
 
 
-def read_cifar_folder(folder: Path) -> tuple[tuple[NDArray, NDArray], tuple[NDArray, NDArray] | None]:
+def read_cifar_folder(folder: Path) -> tuple[tuple[AnyArray, AnyArray], tuple[AnyArray, AnyArray] | None]:
     """All data_batch_*.bin as training data, test_batch.bin as test data."""
     batches = [read_cifar_binary(f) for f in sorted(folder.glob("data_batch_*.bin"))]
     if not batches:

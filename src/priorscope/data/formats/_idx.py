@@ -7,8 +7,8 @@ import struct
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from priorscope.data.arrays._array import AnyArray
 from priorscope.data.formats._bytes import first_bytes, opened, read_exactly
 from priorscope.data.formats._format import Contents, Format, ReadOptions
 
@@ -17,7 +17,7 @@ __all__ = ["read_idx"]
 _TYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 
 
-def read_idx(path: str | Path) -> NDArray:
+def read_idx(path: str | Path) -> AnyArray:
     """The array in an idx file (``.gz`` or plain), in native byte order.
 
     Example:
@@ -45,7 +45,7 @@ def read_idx(path: str | Path) -> NDArray:
     return np.frombuffer(raw, kind).reshape(shape).astype(kind.newbyteorder("="))
 
 
-def read_idx_folder(folder: Path) -> tuple[tuple[NDArray, NDArray], tuple[NDArray, NDArray] | None]:
+def read_idx_folder(folder: Path) -> tuple[tuple[AnyArray, AnyArray], tuple[AnyArray, AnyArray] | None]:
     """Training images and labels, and those of the test part where they are there."""
     images, labels = (_file(folder, ("train",), what) for what in ("images", "labels"))
     if images is None or labels is None:

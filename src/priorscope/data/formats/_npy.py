@@ -11,8 +11,8 @@ from typing import BinaryIO
 
 import numpy as np
 from numpy.lib import format as npy_format
-from numpy.typing import NDArray
 
+from priorscope.data.arrays._array import AnyArray
 from priorscope.data.formats._bytes import first_bytes, read_exactly
 from priorscope.data.formats._format import Contents, Format, ReadOptions
 from priorscope.data.tables._frame import frame_columns
@@ -24,7 +24,7 @@ __all__: list[str] = []
 MAGIC = b"\x93NUMPY"
 
 
-def read_array(stream: BinaryIO, size: int, name: str) -> NDArray:
+def read_array(stream: BinaryIO, size: int, name: str) -> AnyArray:
     """The array in a stream of ``size`` bytes; arrays of objects, cut ones and those with a wrong shape are refused."""
     shape, fortran, kind = read_header(stream, name)
     wanted = math.prod(shape) * kind.itemsize
@@ -65,13 +65,13 @@ def read_header(stream: BinaryIO, name: str) -> tuple[tuple[int, ...], bool, np.
     return shape, fortran, kind
 
 
-def read_npy(path: Path) -> NDArray:
+def read_npy(path: Path) -> AnyArray:
     """The array of an ``.npy`` file."""
     with path.open("rb") as stream:
         return read_array(stream, path.stat().st_size, path.name)
 
 
-def split_columns(array: NDArray, target: str | int | None, name: str) -> tuple[NDArray, NDArray]:
+def split_columns(array: AnyArray, target: str | int | None, name: str) -> tuple[AnyArray, AnyArray]:
     """Inputs and targets of an array (n, columns) with the target in column ``target``, the last by default."""
     if array.ndim != 2 or array.shape[1] < 2:
         raise ValueError(
@@ -105,7 +105,7 @@ def _read(path: Path, options: ReadOptions) -> Contents:
     return Contents(x, y, notes=(told,))
 
 
-def _fields(array: NDArray, target: str | int | None, name: str) -> Contents:
+def _fields(array: AnyArray, target: str | int | None, name: str) -> Contents:
     """A structured array as a table with the names of its fields."""
     import pandas as pd
 

@@ -10,8 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from numpy.typing import NDArray
-
+from priorscope.data.arrays._array import AnyArray
 from priorscope.data.formats._array_names import assign_roles
 from priorscope.data.formats._bytes import first_bytes
 from priorscope.data.formats._format import Contents, Format, ReadOptions
@@ -56,7 +55,7 @@ class _Archive:
         with self.archive.open(self.members[name]) as stream:
             return read_header(cast(BinaryIO, stream), f"{name} in {self.path.name}")[0]
 
-    def read(self, name: str) -> NDArray:
+    def read(self, name: str) -> AnyArray:
         member = self.members[name]
         with self.archive.open(member) as stream:
             return read_array(cast(BinaryIO, stream), member.file_size, f"{name} in {self.path.name}")

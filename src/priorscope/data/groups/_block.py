@@ -49,7 +49,8 @@ class BlockGroup(Group):
     def order(self) -> int | None:
         m = self.layout.size
         if self.kind == "permutation":
-            return factorial(m) ** self.copies
+            found: int | None = factorial(m) ** self.copies
+            return found
         return 2**self.copies if m == 1 else None
 
     def identity(self) -> Element:
@@ -82,8 +83,8 @@ class BlockGroup(Group):
 
 def _haar_orthogonal(copies: int, m: int, source: torch.Generator, special: bool) -> Tensor:
     """QR of a Gaussian matrix with a positive diagonal of R (Mezzadri 2007); without the signs the law is not Haar."""
-    q, r = torch.linalg.qr(torch.randn(copies, m, m, generator=source, dtype=torch.float64))
-    q = q * r.diagonal(dim1=-2, dim2=-1).sign()[:, None, :]
+    basis, r = torch.linalg.qr(torch.randn(copies, m, m, generator=source, dtype=torch.float64))
+    q: Tensor = basis * r.diagonal(dim1=-2, dim2=-1).sign()[:, None, :]
     if special:  # flip one axis of the reflections: Haar on SO(m)
         q[..., 0] *= torch.linalg.det(q).sign()[:, None]
     return q

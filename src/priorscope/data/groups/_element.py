@@ -102,7 +102,7 @@ class Rotation(Element):
         values, vectors = torch.linalg.eig(self.matrices)  # a normal matrix: e^{±iθ} in conjugate pairs
         angles = torch.complex(torch.zeros_like(values.real), values.angle())
         log = (vectors * angles[..., None, :]) @ torch.linalg.inv(vectors)
-        skew = (log.real - log.real.mT) / 2
+        skew: Tensor = (log.real - log.real.mT) / 2
         error = float((torch.linalg.matrix_exp(skew) - self.matrices).abs().max())
         if error > 1e-6:
             raise ValueError(

@@ -54,12 +54,13 @@ class Layout:
     def size(self) -> int:
         """Numbers in one block."""
         taps = self.patch ** len(self.input_shape[1:])
-        return {
+        found: int = {
             "all": self.channels * self.pixels,
             "pixel": self.channels,
             "patch": self.channels * taps,
             "channel": self.pixels,
         }[self.kind]
+        return found
 
     @property
     def blocks(self) -> int:

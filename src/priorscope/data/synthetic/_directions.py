@@ -15,7 +15,7 @@ __all__ = ["circles", "directional", "linear_plus_circle"]
 
 def _orthonormal(directions: Tensor, count: int, what: str) -> Tensor:
     """The directions as rows (count, D) in float64, checked to be orthonormal."""
-    rows = torch.atleast_2d(directions.to(torch.float64)).flatten(1)
+    rows: Tensor = torch.atleast_2d(directions.to(torch.float64)).flatten(1)
     if len(rows) != count or rows.shape[1] < count:
         raise ValueError(
             f"{what} needs {count} direction(s) of at least {count} numbers; got {tuple(directions.shape)}."

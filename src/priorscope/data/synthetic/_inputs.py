@@ -27,7 +27,8 @@ def sphere(n: int, dim: int, *, radius: float = 1.0, seed: int = 0, dtype: torch
     """
     _check(n, dim)
     x = torch.randn(n, dim, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-    return (radius * x / x.norm(dim=1, keepdim=True)).to(dtype)
+    found: Tensor = (radius * x / x.norm(dim=1, keepdim=True)).to(dtype)
+    return found
 
 
 def product_of_spheres(

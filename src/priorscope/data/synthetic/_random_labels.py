@@ -25,7 +25,8 @@ def flip_spectrum(matrix: Tensor) -> Tensor:
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"flip_spectrum needs a square matrix; got shape {tuple(matrix.shape)}.")
     lam, vectors = torch.linalg.eigh(matrix.to(torch.float64))
-    return ((vectors * lam.flip(0)) @ vectors.mT).to(matrix.dtype)
+    found: Tensor = ((vectors * lam.flip(0)) @ vectors.mT).to(matrix.dtype)
+    return found
 
 
 def random_labels(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from priorscope.data.arrays._array import AnyArray
 from priorscope.data.arrays._targets import FEW
 from priorscope.data.tables._column import Column
 from priorscope.data.tables._whole import whole_number
@@ -25,7 +26,7 @@ class Table:
 
     x: NDArray[np.float64]
     names: tuple[str, ...]
-    y: NDArray
+    y: AnyArray
     notes: tuple[str, ...]
 
 
@@ -176,7 +177,7 @@ def _repeated(columns: Sequence[Column]) -> int:
     return len(total) - len(np.unique(total))
 
 
-def _targets(column: Column) -> NDArray:
+def _targets(column: Column) -> AnyArray:
     """Words and truth values as words; few integers as integers, other numbers as floats."""
     if column.kind != "numbers":
         return np.array(column.words, dtype=str)

@@ -39,7 +39,8 @@ class FittedProcess(FittedKernel):
         prior = gram(self.model, inputs, None, (self.kind,))[self.kind].double()
         cross = gram(self.model, inputs, self.inputs, (self.kind,))[self.kind].double()
         half = (cross @ self.spectral.modes) / self.spectral.shifted().sqrt()  # (n, n_train): PSD by construction
-        return prior - half @ half.mT
+        found: Tensor = prior - half @ half.mT
+        return found
 
     def variance(self, inputs: Tensor) -> Tensor:
         """Posterior variance (n,), never negative."""
@@ -57,7 +58,8 @@ class FittedProcess(FittedKernel):
         y = self.spectral.modes.mT @ self.targets.double()
         n, outputs = y.shape
         fit = float((y.square().sum(1) / lam).sum())
-        return -0.5 * (fit + outputs * (float(lam.log().sum()) + n * math.log(2 * math.pi)))
+        found: float = -0.5 * (fit + outputs * (float(lam.log().sum()) + n * math.log(2 * math.pi)))
+        return found
 
 
 @checked(noise=VARIANCE)

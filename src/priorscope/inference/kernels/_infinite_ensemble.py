@@ -46,7 +46,8 @@ class FittedEnsemble(FittedKernel):
         U = self.spectral.modes
         A = ((cross[self.kind].double() @ U) * g) @ U.mT  # (n, n_train): f_t = f_0 + A (y - f_0(X))
         C = cross["nngp"].double() @ A.mT  # (n, n)
-        return prior - C - C.mT + A @ self.nngp @ A.mT
+        found: Tensor = prior - C - C.mT + A @ self.nngp @ A.mT
+        return found
 
     def variance(self, inputs: Tensor, *, time: float | None = None) -> Tensor:
         """Variance (n,) of the trained outputs, never negative."""

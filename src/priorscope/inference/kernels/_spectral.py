@@ -159,13 +159,15 @@ class Spectral:
 
     def shifted(self) -> Tensor:
         """Eigenvalues with ridge and jitter added."""
-        return self.eigenvalues + (self.ridge + self.jitter)
+        found: Tensor = self.eigenvalues + (self.ridge + self.jitter)
+        return found
 
     def solve(self, targets: Tensor, schedule: Schedule | None = None) -> Tensor:
         r"""Coefficients :math:`U\,\frac{\text{learned}(\lambda)}{\lambda}\,U^T y` (n, outputs) after that much training."""
         schedule = schedule or Schedule()
         g = schedule.filter(self.shifted(), len(self)) * self.kept
-        return self.modes @ (g[:, None] * (self.modes.mT @ targets.to(self.modes.dtype)))
+        found: Tensor = self.modes @ (g[:, None] * (self.modes.mT @ targets.to(self.modes.dtype)))
+        return found
 
 
 def _report(strict: bool, message: str) -> None:

@@ -117,8 +117,10 @@ def _leaves(module: nn.Module, prefix: str) -> list[tuple[str, nn.Module]]:
 def _read(name: str, module: nn.Module) -> DenseLayer | Callable[[Tensor], Tensor] | str | None:
     """A dense layer, an activation, "pass" for nothing at all, None for what is not known."""
     stem = f"{name}." if name else ""
-    if type(module) in (nn.Identity, nn.Flatten):
-        return "pass" if type(module) is nn.Identity or (module.start_dim, module.end_dim) == (1, -1) else None
+    if type(module) is nn.Identity:
+        return "pass"
+    if type(module) is nn.Flatten:
+        return "pass" if (module.start_dim, module.end_dim) == (1, -1) else None
     if type(module) is nn.Linear:
         return DenseLayer(f"{stem}weight", None if module.bias is None else f"{stem}bias")
     if type(module) in SMOOTH or type(module) in KINKED:

@@ -193,7 +193,10 @@ class GradientDescent:
         return members.gradient(w, blended)[1]
 
     def _trajectory(self, rows: list[tuple[int, Tensor, Tensor, Tensor]], single: bool) -> Trajectory:
-        pick = (lambda a: a[:, 0]) if single else (lambda a: a)
+
+        def pick(a: Tensor) -> Tensor:
+            return a[:, 0] if single else a
+
         times = torch.tensor([self.learning_rate * r[0] for r in rows], dtype=torch.float64)
         return Trajectory(
             times,

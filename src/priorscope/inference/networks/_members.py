@@ -84,7 +84,8 @@ class Members:
             out = torch.func.functional_call(self.model, one, (inputs,))[None]
         else:
             out = self.stack.call(params, inputs)
-        return out[..., None] if out.ndim == 2 else out
+        found: Tensor = out[..., None] if out.ndim == 2 else out
+        return found
 
     def gradient(self, flat: Tensor, objective: Callable[[Tensor], Tensor]) -> tuple[Tensor, Tensor]:
         """Values (K,) of an objective of the flat parameters and its gradient (K, P).

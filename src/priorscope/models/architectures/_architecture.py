@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from priorscope.checks import SEED, SHAPE, checked, whole
+from priorscope.contracts import TaskExecutor
 from priorscope.models.kernels._kernel import Kernel, check_kinds
 from priorscope.models.kernels._reference import reference_diagonal
 from priorscope.models.layers._layer import Layer, Shape
@@ -69,7 +70,7 @@ class Architecture:
         dtype: torch.dtype | None = None,
         block: int | None = None,
         out: Any = None,
-        executor: Any = None,
+        executor: TaskExecutor | None = None,
         progress: Any = None,
         memory: float | None = None,
     ) -> Kernel:
@@ -172,7 +173,5 @@ class Architecture:
             >>> len(ps.models.fcn(depth=1).ensemble((4,), width=8, outputs=1, seeds=range(3)))
             3
         """
-        make = lambda seed: self.network(  # noqa: E731
-            input_shape, width, outputs, seed, parametrisation, initialisation, dtype
-        )
-        return Ensemble([make(seed) for seed in seeds])
+        how = (parametrisation, initialisation, dtype)
+        return Ensemble([self.network(input_shape, width, outputs, seed, *how) for seed in seeds])

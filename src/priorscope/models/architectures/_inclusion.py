@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import prod
-from typing import Any
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -21,23 +22,32 @@ from priorscope.models.layers._taps import tap_positions
 __all__ = ["gap_to_vec", "lcn_to_vec", "vec_to_lcn"]
 
 
-def _split(network: nn.Module, hidden: type, pooled: bool, wanted: str) -> tuple[list[Any], Any]:
-    """Hidden modules and readout of a network that was made by ``wanted``."""
-    modules: list[Any] = list(network) if isinstance(network, nn.Sequential) else []
-    fits = (
-        len(modules) >= 4
-        and isinstance(modules[-1], DenseModule)
-        and isinstance(modules[-2], GlobalPoolModule if pooled else nn.Flatten)
-        and (not pooled or modules[-2].mean)
-        and all(isinstance(m, hidden) for m in modules[:-2:2])
-        and all(isinstance(m, ActivationModule) for m in modules[1:-2:2])
+Hidden = TypeVar("Hidden", ConvModule, LocallyConnectedModule)
+
+
+def _split(
+    network: nn.Module, hidden: type[Hidden], pooled: bool, wanted: str
+) -> tuple[list[Hidden], list[Activation], DenseModule]:
+    """Hidden modules, the activations behind them and the readout of a network that was made by ``wanted``."""
+    modules: list[nn.Module] = list(network) if isinstance(network, nn.Sequential) else []
+    body, end = modules[:-2], modules[-2:]
+    filters = [m for m in body[::2] if isinstance(m, hidden)]
+    activations = [Activation(m.phi) for m in body[1::2] if isinstance(m, ActivationModule)]
+    if len(body) >= 2 and len(body) == len(filters) + len(activations):
+        pool, readout = end
+        right = isinstance(pool, GlobalPoolModule) and pool.mean if pooled else isinstance(pool, nn.Flatten)
+        if right and isinstance(readout, DenseModule):
+            return filters, activations, readout
+    raise TypeError(
+        f"this inclusion starts from a network made by priorscope.models.{wanted}(...).network(...); got "
+        f"{type(network).__name__}. Antisymmetric networks: pass their halves, .plus and .minus."
     )
-    if not fits:
-        raise TypeError(
-            f"this inclusion starts from a network made by priorscope.models.{wanted}(...).network(...); got "
-            f"{type(network).__name__}. Antisymmetric networks: pass their halves, .plus and .minus."
-        )
-    return modules[:-2], modules[-1]
+
+
+def _joined(filters: Iterable[Layer], activations: Iterable[Layer], readout: DenseModule) -> tuple[Layer, ...]:
+    """The layers of a network: filters with their activations, flattening, the readout."""
+    pairs = [layer for pair in zip(filters, activations) for layer in pair]
+    return (*pairs, Flatten(), readout.layer)
 
 
 def _set(target: Tensor | None, value: Tensor, scale: float) -> None:
@@ -46,9 +56,16 @@ def _set(target: Tensor | None, value: Tensor, scale: float) -> None:
     target.copy_(value / scale)
 
 
-def _empty(layers: tuple[Layer, ...], name: str, shape: Shape, width: int, like: Tensor, outputs: int) -> Any:
-    network = Architecture(name, layers).network(shape, width, outputs, dtype=like.dtype).to(like.device)
-    return network
+def _empty(
+    layers: tuple[Layer, ...], name: str, shape: Shape, width: int, like: DenseModule
+) -> tuple[nn.Module, list[nn.Module], DenseModule]:
+    """The network to fill, with its hidden filters and its readout."""
+    weight = like.weight
+    network = Architecture(name, layers).network(shape, width, weight.shape[0], dtype=weight.dtype).to(weight.device)
+    assert isinstance(network, nn.Sequential)
+    readout = network[-1]
+    assert isinstance(readout, DenseModule)
+    return network, list(network)[:-2:2], readout
 
 
 def gap_to_vec(network: nn.Module, input_shape: Shape) -> nn.Module:
@@ -61,19 +78,18 @@ def gap_to_vec(network: nn.Module, input_shape: Shape) -> nn.Module:
         >>> bool(torch.allclose(gap_to_vec(gap, (3, 4, 4))(x), gap(x), atol=1e-5))
         True
     """
-    hidden, readout = _split(network, ConvModule, True, "gap")
-    layers = [m.layer if isinstance(m, ConvModule) else Activation(m.phi) for m in hidden]
-    width = hidden[-2].weight.shape[0]
-    weight = readout.weight * readout.scale  # (outputs, width)
-    out = _empty((*layers, Flatten(), readout.layer), "vec", input_shape, width, weight, weight.shape[0])
+    filters, activations, readout = _split(network, ConvModule, True, "gap")
+    layers = _joined((m.layer for m in filters), activations, readout)
+    width = filters[-1].weight.shape[0]
+    out, targets, head = _empty(layers, "vec", input_shape, width, readout)
     with torch.no_grad():
-        for source, target in zip(hidden, out):
+        for source, target in zip(filters, targets):
             _copy(source, target)
-        n_pixels = out[-1].weight.shape[1] // width
-        spread = weight[:, :, None].expand(-1, -1, n_pixels).flatten(1) / n_pixels
-        _set(out[-1].weight, spread, out[-1].scale)
+        n_pixels = head.weight.shape[1] // width
+        weight = readout.weight * readout.scale  # (outputs, width)
+        _set(head.weight, weight[:, :, None].expand(-1, -1, n_pixels).flatten(1) / n_pixels, head.scale)
         if readout.bias is not None:
-            _set(out[-1].bias, readout.bias * readout.bias_scale, out[-1].bias_scale)
+            _set(head.bias, readout.bias * readout.bias_scale, head.bias_scale)
     return out
 
 
@@ -87,23 +103,18 @@ def vec_to_lcn(network: nn.Module, input_shape: Shape) -> nn.Module:
         >>> bool(torch.allclose(vec_to_lcn(vec, (3, 6))(x), vec(x), atol=1e-5))
         True
     """
-    hidden, readout = _split(network, ConvModule, False, "vec")
-    layers = tuple(_local(m.layer) if isinstance(m, ConvModule) else Activation(m.phi) for m in hidden)
-    width = hidden[-2].weight.shape[0]
-    out = _empty(
-        (*layers, Flatten(), readout.layer), "lcn", input_shape, width, readout.weight, readout.weight.shape[0]
-    )
+    filters, activations, readout = _split(network, ConvModule, False, "vec")
+    layers = _joined((_local(m.layer) for m in filters), activations, readout)
+    out, targets, head = _empty(layers, "lcn", input_shape, filters[-1].weight.shape[0], readout)
     with torch.no_grad():
-        for source, target in zip(hidden, out):
-            if isinstance(source, ConvModule):
-                assert isinstance(target, LocallyConnectedModule)
-                filters = (source.weight * source.scale).flatten(1)
-                _set(target.weight, filters.expand(target.weight.shape), target.scale)
-                if source.bias is not None:
-                    assert target.bias is not None
-                    value = source.bias * source.bias_scale
-                    _set(target.bias, value[:, None].expand(target.bias.shape), target.bias_scale)
-        _copy(readout, out[-1])
+        for source, target in zip(filters, targets):
+            assert isinstance(target, LocallyConnectedModule)
+            _set(target.weight, (source.weight * source.scale).flatten(1).expand(target.weight.shape), target.scale)
+            if source.bias is not None:
+                assert target.bias is not None
+                value = source.bias * source.bias_scale
+                _set(target.bias, value[:, None].expand(target.bias.shape), target.bias_scale)
+        _copy(readout, head)
     return out
 
 
@@ -120,17 +131,15 @@ def lcn_to_vec(network: nn.Module, input_shape: Shape) -> nn.Module:
         >>> bool(torch.allclose(lcn_to_vec(lcn, (3, 6))(x), lcn(x), atol=1e-4))
         True
     """
-    hidden, readout = _split(network, LocallyConnectedModule, False, "lcn")
-    layers = tuple(_shared(m.layer) if isinstance(m, LocallyConnectedModule) else Activation(m.phi) for m in hidden)
-    width = hidden[-2].weight.shape[1]
-    spaces = [m.out_space for m in hidden[::2]]
+    filters, activations, readout = _split(network, LocallyConnectedModule, False, "lcn")
+    layers = _joined((_shared(m.layer) for m in filters), activations, readout)
+    width = filters[-1].weight.shape[1]
+    spaces = [m.out_space for m in filters]
     wide = width * max(prod(space) for space in spaces)
-    n_outputs = readout.weight.shape[0]
-    out = _empty((*layers, Flatten(), readout.layer), "vec", input_shape, wide, readout.weight, n_outputs)
+    out, targets, head = _empty(layers, "vec", input_shape, wide, readout)
     space_before: tuple[int, ...] | None = None
     with torch.no_grad():
-        for source, target in zip(hidden[::2], out[:-2:2]):
-            assert isinstance(source, LocallyConnectedModule)
+        for source, target in zip(filters, targets):
             assert isinstance(target, ConvModule)
             space_in = tuple(input_shape[1:]) if space_before is None else space_before
             _set(target.weight, _wide_filters(source, target.weight, space_in, space_before is None), target.scale)
@@ -142,13 +151,13 @@ def lcn_to_vec(network: nn.Module, input_shape: Shape) -> nn.Module:
                 _set(target.bias, bias, target.bias_scale)
             space_before = tuple(source.out_space)
         n_pixels = prod(spaces[-1])
-        small = (readout.weight * readout.scale).reshape(n_outputs, width, n_pixels)
-        large = torch.zeros(n_outputs, wide, n_pixels, dtype=small.dtype, device=small.device)
+        small = (readout.weight * readout.scale).reshape(-1, width, n_pixels)
+        large = torch.zeros(len(small), wide, n_pixels, dtype=small.dtype, device=small.device)
         for pixel in range(n_pixels):
             large[:, pixel * width : (pixel + 1) * width, pixel] = small[:, :, pixel]
-        _set(out[-1].weight, large.flatten(1), out[-1].scale)
+        _set(head.weight, large.flatten(1), head.scale)
         if readout.bias is not None:
-            _set(out[-1].bias, readout.bias * readout.bias_scale, out[-1].bias_scale)
+            _set(head.bias, readout.bias * readout.bias_scale, head.bias_scale)
     return out
 
 

@@ -225,11 +225,15 @@ def _gradients(net: nn.Module, sizes: dict[str, float], x: Tensor, signs: Tensor
     if not sizes:
         return torch.zeros(len(x), 1, dtype=torch.float64)
     params = {name: p for name, p in net.named_parameters() if name in sizes}
-    scale = lambda grads: torch.cat([sizes[k] ** 0.5 * g.flatten(1) for k, g in grads.items()], 1)  # noqa: E731
+
+    def scale(grads: dict[str, Tensor]) -> Tensor:
+        return torch.cat([sizes[k] ** 0.5 * g.flatten(1) for k, g in grads.items()], 1)
+
     if not mixes:
 
         def one(p: dict[str, Tensor], row: Tensor) -> Tensor:
-            return functional_call(net, p, (row[None],)).reshape(-1) @ signs
+            found: Tensor = functional_call(net, p, (row[None],)).reshape(-1) @ signs
+            return found
 
         detached = {k: p.detach() for k, p in params.items()}
         try:

@@ -116,8 +116,11 @@ class Covariance:
 
     def singles(self) -> tuple[Covariance, Covariance]:
         """The self-covariances of the two batches as paired covariances without tangent kernel."""
-        make = lambda k: replace(self, cross=k, ntk=None, self1=k, self2=k, same=True, paired=True)  # noqa: E731
-        return make(self.self1), make(self.self2)
+
+        def single(k: Tensor) -> Covariance:
+            return replace(self, cross=k, ntk=None, self1=k, self2=k, same=True, paired=True)
+
+        return single(self.self1), single(self.self2)
 
     def moved(
         self,
@@ -178,7 +181,10 @@ class Covariance:
         spatial: tuple[int, ...] | None = None,
     ) -> Covariance:
         r"""Fresh weights: :math:`K' = \sigma_w^2 A(K) + \sigma_b^2`, :math:`\Theta' = K' + \sigma_w^2 A(\Theta)`."""
-        step = lambda k: weight_variance * mix(k) + bias_variance  # noqa: E731
+
+        def step(k: Tensor) -> Tensor:
+            return weight_variance * mix(k) + bias_variance
+
         cross = step(self.cross)
         ntk = None if self.ntk is None else cross + weight_variance * mix(self.ntk)
         return self.moved(cross, ntk, lambda c: step(c.cross), spatial=spatial, gaussian=True, channels=1.0)

@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, wait
 from contextlib import contextmanager
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
+from priorscope.contracts import TaskExecutor
 from priorscope.models.kernels._estimate import LONG_SECONDS, available_memory, block_size, estimate
 from priorscope.models.kernels._kernel import Kernel
 from priorscope.models.kernels._matrix_file import MatrixFile, fingerprint, recorded_block
@@ -22,6 +23,7 @@ from priorscope.models.kernels._plan import Plan, plan_or_reason
 from priorscope.models.kernels._range import narrowed
 from priorscope.models.kernels._reference import check_inputs, reference_kernel
 from priorscope.models.kernels._resolution import check_resolution
+from priorscope.models.kernels._submit import Task, submitter
 from priorscope.models.kernels.fused import OutOfRange, fused_kernel
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ HOURS = 3600.0  # seconds from which the time is told by a warning
 PATHS = ("auto", "reference", "fused")
 
 Block = tuple[int, int, int, int]  # rows start and stop, columns start and stop
+Arguments: TypeAlias = "tuple[Architecture, Tensor, Tensor | None, tuple[str, ...], str, Plan | None]"
 
 
 def choose_path(arch: Architecture, x1: Tensor, x2: Tensor | None, path: str) -> Plan | None:
@@ -71,13 +74,11 @@ def compute_block(
         built = plan_or_reason(arch, tuple(x1.shape[1:]))
         assert isinstance(built, Plan)
         program = built
-    double = lambda x: None if x is None else np.ascontiguousarray(x.detach().double().numpy())  # noqa: E731
-    first = double(x1)
-    assert first is not None
+    first = _doubled(x1)
     dtype = np.float32 if x1.dtype == torch.float32 else np.float64
     try:
         with np.errstate(over="ignore", invalid="ignore"):
-            nngp, ntk = fused_kernel(program, first, double(x2), "ntk" in kinds, dtype)
+            nngp, ntk = fused_kernel(program, first, None if x2 is None else _doubled(x2), "ntk" in kinds, dtype)
     except OutOfRange:
         return reference_in_pieces(arch, x1, x2, kinds)
     found = {kind: torch.from_numpy(value) for kind, value in (("nngp", nngp), ("ntk", ntk)) if kind in kinds}
@@ -121,7 +122,7 @@ def compute_kernel(
     dtype: torch.dtype | None = None,
     block: int | None = None,
     out: str | os.PathLike[str] | None = None,
-    executor: Any = None,
+    executor: TaskExecutor | None = None,
     progress: bool | None = None,
     memory: float | None = None,
 ) -> Kernel:
@@ -193,7 +194,8 @@ def compute_kernel(
         for b, values in run_blocks(arch, x1, x2, kinds, chosen, todo, executor, program):
             target.put(b, values, mirror=x2 is None)
             advance()
-    return target.kernel()
+    found: Kernel = target.kernel()
+    return found
 
 
 class Memory:
@@ -214,6 +216,11 @@ class Memory:
         return Kernel(**self.values)
 
 
+def _doubled(x: Tensor) -> NDArray[np.float64]:
+    """A batch as the compiled path reads it."""
+    return np.ascontiguousarray(x.detach().double().numpy())
+
+
 def run_blocks(
     arch: Architecture,
     x1: Tensor,
@@ -221,12 +228,12 @@ def run_blocks(
     kinds: tuple[str, ...],
     path: str,
     blocks: list[Block],
-    executor: Any,
+    executor: TaskExecutor | None,
     program: Plan | None = None,
 ) -> Iterator[tuple[Block, dict[str, Tensor]]]:
     """Blocks with their values, as they are done."""
 
-    def arguments(b: Block) -> tuple[Any, ...]:
+    def arguments(b: Block) -> Arguments:
         first = x1[b[0] : b[1]]
         if x2 is None:
             second = None if b[:2] == b[2:] else x1[b[2] : b[3]]
@@ -240,7 +247,7 @@ def run_blocks(
             yield b, compute_block(*arguments(b))
         return
     submit, results = submitter(executor)
-    waiting: dict[Any, Block] = {}
+    waiting: dict[Task, Block] = {}
     queue = iter(blocks)
     ahead = 64  # blocks in flight, so that inputs and results of a long run are not all held at once
     try:
@@ -255,23 +262,6 @@ def run_blocks(
     finally:
         for future in waiting:
             future.cancel()
-
-
-def submitter(executor: Any) -> tuple[Callable[..., Any], Callable[[dict[Any, Block]], list[Any]]]:
-    """How to hand work to a concurrent.futures executor or a Dask client, and how to wait for the first that is done."""
-    if not hasattr(executor, "submit"):
-        raise TypeError(
-            "executor needs a submit method (concurrent.futures.Executor or dask.distributed.Client); "
-            f"got {type(executor).__name__}."
-        )
-    if type(executor).__module__.split(".")[0] == "distributed":
-        from distributed import wait as wait_on_cluster
-
-        return (
-            lambda fn, *args: executor.submit(fn, *args, pure=False),
-            lambda waiting: list(wait_on_cluster(list(waiting), return_when="FIRST_COMPLETED").done),
-        )
-    return executor.submit, lambda waiting: list(wait(waiting, return_when=FIRST_COMPLETED).done)
 
 
 @contextmanager

@@ -96,8 +96,8 @@ class Program:
         if len(self.stages) == len(self.multiples):
             raise NotFused("a pool inside a branch")
         multiple = self.multiples[len(self.stages)]
-        up = lambda size: -(-size // multiple) * multiple  # noqa: E731
-        frame = (1 if self.one_dimensional else up(sizes[0]), up(sizes[1]))
+        rows, columns = (-(-size // multiple) * multiple for size in sizes)
+        frame = (1 if self.one_dimensional else rows, columns)
         if max(frame) > WIDEST * max(sizes):
             raise NotFused("strides much larger than the image")
         self.begun = (len(self.steps), frame)

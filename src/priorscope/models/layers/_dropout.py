@@ -48,7 +48,10 @@ class Dropout(Layer):
     def propagate(self, cov: Covariance, need: Need) -> Covariance:
         cov = cov.reduced(need)
         factor = 1 / (1 - self.rate)
-        scale = lambda k, c: k * _where_equal(c, factor, k, self.whole_channels)  # noqa: E731
+
+        def scale(k: Tensor, c: Covariance) -> Tensor:
+            return k * _where_equal(c, factor, k, self.whole_channels)
+
         ntk = None if cov.ntk is None else scale(cov.ntk, cov)
         return cov.moved(scale(cov.cross, cov), ntk, lambda c: scale(c.cross, c), gaussian=False)
 

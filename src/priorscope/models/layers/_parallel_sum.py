@@ -129,7 +129,7 @@ class SumModule(nn.Module):
         self.branches = nn.ModuleList(branches)
 
     def forward(self, x: Tensor) -> Tensor:
-        first, *others = (branch(x) for branch in self.branches)
-        for other in others:
-            first = first + other
-        return first
+        out: Tensor = self.branches[0](x)
+        for branch in self.branches[1:]:
+            out = out + branch(x)
+        return out

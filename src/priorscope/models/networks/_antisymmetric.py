@@ -28,4 +28,5 @@ class Antisymmetric(nn.Module):
         self.minus = copy.deepcopy(half)
 
     def forward(self, x: Tensor) -> Tensor:
-        return (self.plus(x) - self.minus(x)) / sqrt(2)
+        found: Tensor = (self.plus(x) - self.minus(x)) / sqrt(2)
+        return found

@@ -78,7 +78,8 @@ class DenseStack(nn.Module):
     def call(self, stacked: Mapping[str, Tensor], x: Tensor) -> Tensor:
         """Outputs (K, n, 1)."""
         w = stacked[f"w{self.depth}"]
-        return phi(self.hidden(stacked, x)[-1]) @ (w.mT / w.shape[2] ** 0.5)
+        found: Tensor = phi(self.hidden(stacked, x)[-1]) @ (w.mT / w.shape[2] ** 0.5)
+        return found
 
     @torch.no_grad()
     def gram(self, stacked: Mapping[str, Tensor], x1: Tensor, x2: Tensor | None = None) -> Tensor:

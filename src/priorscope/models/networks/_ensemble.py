@@ -37,7 +37,7 @@ class Ensemble(nn.Module):
                 "Ensemble cannot vectorise BatchNorm with running statistics; build the networks with "
                 "normalisation='group' or normalisation=False, or train them one by one."
             )
-        params, buffers = stack_module_state(networks)  # type: ignore[arg-type]
+        params, buffers = stack_module_state(networks)
         self._names = tuple(params)
         self._buffer_names = tuple(buffers)
         for i, tensor in enumerate(params.values()):
@@ -74,7 +74,8 @@ class Ensemble(nn.Module):
         buffers = self.stacked_buffers
 
         def one(params: dict[str, Tensor], state: dict[str, Tensor]) -> Tensor:
-            return functional_call(self.template, {**params, **state}, (x,))
+            found: Tensor = functional_call(self.template, {**params, **state}, (x,))
+            return found
 
         return vmap(one, randomness="different")(dict(stacked), buffers)
 

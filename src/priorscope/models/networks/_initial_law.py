@@ -75,4 +75,5 @@ def _orthonormal(gaussian: Tensor) -> Tensor:
     q, r = torch.linalg.qr(tall)
     signs = r.diagonal(dim1=-2, dim2=-1).sign()  # without them QR is not Haar
     q = q * signs[..., None, :]
-    return (q if rows >= columns else q.mT) * sqrt(max(rows, columns))
+    found: Tensor = (q if rows >= columns else q.mT) * sqrt(max(rows, columns))
+    return found

@@ -119,7 +119,7 @@ class Redrawing:
                     _reset(part)
                 elif own:
                     assert isinstance(part, StatesLaws)
-                    for name, p in part.named_parameters(recurse=False):  # type: ignore[attr-defined]
+                    for name, p in part.named_parameters(recurse=False):
                         p.copy_(part.laws[name].draw(tuple(p.shape), None, p.dtype))
             for name, p in fresh.named_parameters():
                 if name in self.laws and self.laws[name].kind == "constant":

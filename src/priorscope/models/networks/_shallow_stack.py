@@ -60,13 +60,16 @@ class ShallowStack(nn.Module):
     def hidden(stacked: Mapping[str, Tensor], x: Tensor) -> Tensor:
         """Pre-activations (K, n, h)."""
         w = stacked["w"]
-        return x @ (w.mT / w.shape[2] ** 0.5) + stacked["b"][:, None]
+        found: Tensor = x @ (w.mT / w.shape[2] ** 0.5) + stacked["b"][:, None]
+        return found
 
     @classmethod
     def outputs(cls, stacked: Mapping[str, Tensor], x: Tensor) -> Tensor:
         """Outputs (K, n) on any points (n, d) or (K, n, d)."""
         c = stacked["c"]
-        return (TracedRectifier.apply(cls.hidden(stacked, x)) @ (c[..., None] / c.shape[1] ** 0.5))[..., 0]
+        z: Tensor = TracedRectifier.apply(cls.hidden(stacked, x))  # type: ignore[no-untyped-call]
+        found: Tensor = (z @ (c[..., None] / c.shape[1] ** 0.5))[..., 0]
+        return found
 
     @classmethod
     @torch.no_grad()
@@ -76,4 +79,5 @@ class ShallowStack(nn.Module):
         left, right = cls.hidden(stacked, x1), cls.hidden(stacked, x2)
         c = stacked["c"][:, None] / h**0.5
         last = phi(left) @ phi(right).mT / h
-        return last + (x1 @ x2.mT / d + 1) * ((c * phi_slope(left)) @ (c * phi_slope(right)).mT)
+        found: Tensor = last + (x1 @ x2.mT / d + 1) * ((c * phi_slope(left)) @ (c * phi_slope(right)).mT)
+        return found

@@ -96,7 +96,8 @@ class Quadrature(Nonlinearity):
         return self.fn(x)
 
     def _derivative(self, x: Tensor) -> Tensor:
-        return torch.func.jvp(self.fn, (x,), (torch.ones_like(x),))[1]
+        found: Tensor = torch.func.jvp(self.fn, (x,), (torch.ones_like(x),))[1]
+        return found
 
     def _coefficients(self, fn: Callable[[Tensor], Tensor], variance: Tensor, n_terms: int) -> tuple[Tensor, Tensor]:
         """h_j(variance), ``(*shape, terms)``, and E[φ²] beyond them, of even and odd terms, ``(*shape, 2)``."""

@@ -52,24 +52,26 @@ class _Arc(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Tensor:
         (c,) = ctx.saved_tensors
-        return grad * _ArcSine.apply(c)
+        return grad * arcsine(c)
 
 
 def arcsine(c: Tensor) -> Tensor:
     """asin on [-1, 1] with zero derivative at the ends."""
-    return _ArcSine.apply(c)
+    found: Tensor = _ArcSine.apply(c)  # type: ignore[no-untyped-call]
+    return found
 
 
 def _rectifier_covariance(left: float, right: float, k12: Tensor, k11: Tensor, k22: Tensor) -> Tensor:
     c, scale = cosine(k12, k11, k22)
     line, fold = (left + right) / 2, (right - left) / 2
-    return line**2 * k12 + fold**2 * (2 / pi) * scale * _Arc.apply(c)
+    arc: Tensor = _Arc.apply(c)  # type: ignore[no-untyped-call]
+    return line**2 * k12 + fold**2 * (2 / pi) * scale * arc
 
 
 def _rectifier_derivative(left: float, right: float, k12: Tensor, k11: Tensor, k22: Tensor) -> Tensor:
     c, _ = cosine(k12, k11, k22)
     line, fold = (left + right) / 2, (right - left) / 2
-    return line**2 + fold**2 * (2 / pi) * _ArcSine.apply(c)
+    return line**2 + fold**2 * (2 / pi) * arcsine(c)
 
 
 @checked(left=ANY_NUMBER, right=ANY_NUMBER)

@@ -102,7 +102,8 @@ def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
     zero = alt.Chart(pd.DataFrame({"beta": [0.0]})).mark_rule(strokeDash=[3, 3], color="grey").encode(y="beta:Q")
     left = (errors + spread).properties(width=320, height=280, title="Learning curves")
     right = (zero + beta + bars).properties(width=320, height=280, title="Slopes between neighbouring sizes")
-    return left | right
+    chart: alt.TopLevelMixin = left | right
+    return chart
 
 
 PAPER = Paper(

@@ -35,7 +35,8 @@ def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
     points = base.mark_point(filled=True, opacity=0.6).encode(x, y, colour, offset)
     means = base.mark_tick(thickness=3, width=20).encode(x, alt.Y("mean(accuracy):Q"), colour, offset)
     panel = (points + means).properties(width=260, height=220)
-    return panel.facet(column=alt.Column("data:N", title=None)).resolve_scale(y="independent")
+    chart: alt.TopLevelMixin = panel.facet(column=alt.Column("data:N", title=None)).resolve_scale(y="independent")
+    return chart
 
 
 PAPER = Paper(

@@ -58,7 +58,10 @@ def run(point: Point) -> Metrics:
     gap = _pooled(point["data"], point["size"], point["n"], point["n_test"], width, point["steps"], seed)
     limit = predictions("vec", "ntk", moved, width=width, steps=0, seed=seed)
     scale = float(limit.square().mean().sqrt())
-    distance = lambda other: float((ours - other).square().mean().sqrt()) / scale  # noqa: E731
+
+    def distance(other: torch.Tensor) -> float:
+        return float((ours - other).square().mean().sqrt()) / scale
+
     return {
         "accuracy": score(ours, moved),
         "gap_accuracy": score(gap, dataset),

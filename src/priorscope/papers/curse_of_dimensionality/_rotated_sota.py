@@ -149,7 +149,8 @@ def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
         y = alt.Y("mean(error):Q", scale=alt.Scale(type="log", domain=limits, nice=False), title="test error")
         spread = base.mark_rule(opacity=0.5).encode(y=alt.Y("min(error):Q", title="test error"), y2="max(error):Q")
         curves.append((base.mark_line(point=True).encode(y=y) + spread).properties(width=220, height=260))
-    return bars | alt.hconcat(*curves).resolve_scale(y="shared")
+    chart: alt.TopLevelMixin = bars | alt.hconcat(*curves).resolve_scale(y="shared")
+    return chart
 
 
 PAPER = Paper(

@@ -97,7 +97,10 @@ def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
     )
     points = base.transform_filter("datum.kind == 'gram'").mark_point(size=14, filled=True)
     lines = base.transform_filter("datum.kind == 'exact'").mark_line(interpolate="step")
-    return (points + lines).properties(title="ReLU NTK on a product of spheres: Gram matrix (points), exact (lines)")
+    chart: alt.TopLevelMixin = (points + lines).properties(
+        title="ReLU NTK on a product of spheres: Gram matrix (points), exact (lines)"
+    )
+    return chart
 
 
 # Theorem 4.1 for d0 = p = √d: exponents in d of dimension and eigenvalue, by order r

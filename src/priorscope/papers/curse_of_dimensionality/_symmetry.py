@@ -69,7 +69,7 @@ def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
     order = sorted(set(cells["group"]), key=lambda g: (SIZE_OF[g], g))
 
     def panel(part: pd.DataFrame, title: str) -> alt.Chart:
-        return (
+        chart: alt.Chart = (
             alt.Chart(part, title=title)
             .mark_point(filled=True, size=60)
             .encode(
@@ -87,6 +87,7 @@ def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
             )
             .properties(width=330, height=220)
         )
+        return chart
 
     return alt.hconcat(*(panel(cells[cells.part == part], title) for part, title in titles.items()))
 

@@ -68,7 +68,8 @@ def architecture(name: str, depth: int = 2, window: int = 4) -> models.Architect
         return models.Architecture("linear", (models.Flatten(), models.Dense()))
     if name == "lap":
         return models.lap(depth=depth, window=window)
-    return getattr(models, name)(depth=depth)
+    found: models.Architecture = getattr(models, name)(depth=depth)
+    return found
 
 
 def trainer(variant: str, steps: int, batch: int) -> GradientDescent:

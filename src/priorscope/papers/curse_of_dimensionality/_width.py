@@ -100,7 +100,8 @@ def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
     colour = alt.Color("of:N", title=None)
     points = alt.Chart(rows).mark_point(filled=True, opacity=0.5).encode(x, y, colour)
     lines = alt.Chart(pd.DataFrame(guides)).mark_line(strokeDash=[4, 4]).encode(x, y, colour)
-    return (points + lines).properties(width=380, height=280)
+    chart: alt.TopLevelMixin = (points + lines).properties(width=380, height=280)
+    return chart
 
 
 PAPER = Paper(

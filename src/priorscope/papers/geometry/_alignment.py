@@ -36,7 +36,10 @@ def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
     import altair as alt
 
     panels = lines(curves(table, {"corr_gsg": "Corr(Gᵗ, GSG)", "corr_s": "Corr(Gᵗ, S)"}), "correlation")
-    return panels.properties(title=alt.Title("The geometry turns", subtitle="mean and standard deviation over repeats"))
+    chart: alt.TopLevelMixin = panels.properties(
+        title=alt.Title("The geometry turns", subtitle="mean and standard deviation over repeats")
+    )
+    return chart
 
 
 PAPER = Paper("geometry-alignment", "The geometry turns towards the data", SOURCE, 1, grid, along, ALIGNMENT, chart)

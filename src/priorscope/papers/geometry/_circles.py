@@ -96,7 +96,10 @@ def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
     )
     chance = base.mark_rule(strokeDash=[4, 4], color="grey").encode(y=alt.YDatum(0.5, scale=scale))
     panel = (chance + points + means).properties(width=150, height=220)
-    return panel.facet(column=alt.Column("model:N", title=None)).properties(title="Circles in planes of G")
+    chart: alt.TopLevelMixin = panel.facet(column=alt.Column("model:N", title=None)).properties(
+        title="Circles in planes of G"
+    )
+    return chart
 
 
 RESIDUAL = ("resnet", "residual")  # at the scale small two stand-ins, which must both show it

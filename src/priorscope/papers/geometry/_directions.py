@@ -123,7 +123,8 @@ def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
         "x_title": "rank of it in G",
         "y_title": "test accuracy",
     }
-    return panels(curves(table), "rank", "accuracy", "kind", "model", chance=0.5, **titles)
+    chart: alt.TopLevelMixin = panels(curves(table), "rank", "accuracy", "kind", "model", chance=0.5, **titles)
+    return chart
 
 
 STRUCTURED = {"lenet": "LeNet", "residual": "residual network"}

@@ -76,7 +76,8 @@ def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
     names = {"geometry": "least G per variance", "random": "random, equal variance"}
     long = table.rename(columns=names).melt(["model", "removed", "seed"], list(names.values()), "by", "accuracy")
     titles: Point = {"title": "Removing features", "x_title": "directions removed", "y_title": "test accuracy"}
-    return panels(long, "removed", "accuracy", "by", "model", **titles)
+    chart: alt.TopLevelMixin = panels(long, "removed", "accuracy", "by", "model", **titles)
+    return chart
 
 
 CLAIMS = (

@@ -99,7 +99,8 @@ def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
         "x_title": "share pruned",
         "y_title": "test accuracy",
     }
-    return panels(long, "fraction", "accuracy", "pruned", "data", shared=False, **titles)
+    chart: alt.TopLevelMixin = panels(long, "fraction", "accuracy", "pruned", "data", shared=False, **titles)
+    return chart
 
 
 CLAIMS = (

@@ -75,9 +75,10 @@ def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
         "title": "Which feature the network relies on",
         "y_title": "accuracy by this feature alone",
     }
-    return panels(
+    chart: alt.TopLevelMixin = panels(
         long, "rank", "accuracy", "feature", "model", chance=0.5, x_title="rank of the linear one in G", **titles
     )
+    return chart
 
 
 CLAIMS = (

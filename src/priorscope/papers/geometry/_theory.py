@@ -174,7 +174,7 @@ def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
     rows["correlation"] = np.where(rows["model"] == "relu", rows["corr_s"].abs(), rows["corr_gsg"].abs())
     names = {"relu": "ReLU, with S", "conv": "linear convolution, with GSG"}
     rows["curve"] = [f"{names[m]}, {d} inputs" for m, d in zip(rows["model"], rows["dim"])]
-    return (
+    chart: alt.TopLevelMixin = (
         alt.Chart(rows, title="First movement of the geometry")
         .mark_line(point=True)
         .encode(
@@ -184,6 +184,7 @@ def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
         )
         .properties(width=380, height=280)
     )
+    return chart
 
 
 PAPER = Paper("geometry-theory", "Geometry of the input space at initialisation", SOURCE, 1, grid, run, CLAIMS, chart)

@@ -43,7 +43,8 @@ def _relu(table: pd.DataFrame) -> pd.DataFrame:
     """|Corr(Δ, S)| of the ReLU network at the largest dimension: draws × widths."""
     rows = _part(table, "movement", "relu")
     rows = rows[rows["dim"] == rows["dim"].max()]
-    return rows.pivot_table(index="seed", columns="width", values="corr_s").abs()
+    found: pd.DataFrame = rows.pivot_table(index="seed", columns="width", values="corr_s").abs()
+    return found
 
 
 def relu_alignment(table: pd.DataFrame) -> Measured:

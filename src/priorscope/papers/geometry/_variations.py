@@ -64,7 +64,8 @@ def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
         x, y, alt.Color("along:N", title=None), alt.XOffset("along:N")
     )
     chance = base.mark_rule(strokeDash=[4, 4], color="grey").encode(y=alt.datum(0.5))
-    return (chance + points).properties(width=420, height=240)
+    chart: alt.TopLevelMixin = (chance + points).properties(width=420, height=240)
+    return chart
 
 
 PAPER = Paper("geometry-variations", "The ordering stays under variations", SOURCE, 1, grid, run, VARIATIONS, chart)

@@ -181,7 +181,8 @@ def _unreached(net: nn.Sequential, inputs: Tensor) -> int:
             never += int((z == 0).all(0).sum())
 
     def output(params: dict[str, Tensor], x: Tensor) -> Tensor:
-        return torch.func.functional_call(net, params, (x[None],))[0, 0]
+        found: Tensor = torch.func.functional_call(net, params, (x[None],))[0, 0]
+        return found
 
     params = {name: p.detach() for name, p in net.named_parameters()}
     gradients = torch.func.vmap(torch.func.grad(output), (None, 0))(params, inputs)

@@ -152,7 +152,8 @@ def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
     lines = alt.Chart().mark_line(opacity=0.4, point=True).encode(x, y, detail="member:N")
     mean = alt.Chart().mark_line(strokeWidth=4, color="#fa5d36").encode(x, alt.Y("mean(error):Q"))
     both = alt.layer(lines, mean, data=frame).properties(width=150)
-    return both.facet(alt.Facet("net:N", title=None), columns=4).resolve_scale(y="independent")
+    chart: alt.TopLevelMixin = both.facet(alt.Facet("net:N", title=None), columns=4).resolve_scale(y="independent")
+    return chart
 
 
 PAPER = Paper(

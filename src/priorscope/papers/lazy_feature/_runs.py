@@ -61,7 +61,8 @@ def _error(predictions: Tensor, targets: Tensor) -> Tensor:
 def top_share(kernel: Tensor, targets: Tensor, top: int = 2) -> Tensor:
     """The share of the labels' squared norm on the top eigenvectors of each kernel (K, n, n)."""
     vectors = torch.linalg.eigh(kernel).eigenvectors[:, :, -top:]  # (K, n, top)
-    return (vectors.mT @ targets).square().sum((1, 2)) / targets.square().sum()
+    found: Tensor = (vectors.mT @ targets).square().sum((1, 2)) / targets.square().sum()
+    return found
 
 
 def deviation(outputs: Tensor) -> Tensor:
@@ -79,7 +80,8 @@ def _kernels(fitted: FittedNetworks, x: Tensor, x2: Tensor | None = None) -> tup
 
 
 def _change(start: Tensor, end: Tensor) -> Tensor:
-    return (end - start).flatten(1).norm(dim=1) / start.flatten(1).norm(dim=1)
+    found: Tensor = (end - start).flatten(1).norm(dim=1) / start.flatten(1).norm(dim=1)
+    return found
 
 
 def _sweep(point: Point) -> Metrics:

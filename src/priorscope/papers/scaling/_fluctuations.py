@@ -163,7 +163,8 @@ def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
         left += alt.Chart(pd.DataFrame({"n": [star]})).mark_rule(strokeDash=[4, 4], opacity=0.7).encode(x)
     most = ensembles.iloc[int(ensembles.members.to_numpy().argmax())]
     if not isinstance(most.get("ensemble_errors"), (list, np.ndarray)):
-        return left.properties(width=340)
+        chart: alt.TopLevelMixin = left.properties(width=340)
+        return chart
     law = pd.DataFrame({"m": SIZES, "error": most.ensemble_errors[0]})
     across = alt.X("m:Q", title=f"members M (N = {int(most.n_weights)})", scale=alt.Scale(type="log", base=2))
     right = alt.Chart(law).mark_line(point=True).encode(across, up)

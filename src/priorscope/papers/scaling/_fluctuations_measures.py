@@ -66,7 +66,7 @@ def _beyond(table: pd.DataFrame, factor: float, least: int) -> pd.DataFrame:
     rows = _ensembles(table)
     star = star_of(rows)
     all_fit = np.array([bool((np.asarray(o, float) < FITTED).all()) for o in rows.overlap_ratios])
-    found = rows[(rows.n_weights.to_numpy() >= factor * star) & all_fit]
+    found: pd.DataFrame = rows[(rows.n_weights.to_numpy() >= factor * star) & all_fit]
     if len(found) < least:
         raise NotMeasured(f"{len(found)} widths from {factor:g} N* on at which all members fit; {least} are wanted")
     return found

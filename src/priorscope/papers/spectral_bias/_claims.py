@@ -25,7 +25,8 @@ def identity_difference(table: pd.DataFrame, column: str) -> Measured:
 
 def _largest(table: pd.DataFrame) -> pd.DataFrame:
     part = table[table.kind == "dynamics"]
-    return part[part.n == part.n.max()]
+    found: pd.DataFrame = part[part.n == part.n.max()]
+    return found
 
 
 def rate_ratio(table: pd.DataFrame, mode: int) -> Measured:

@@ -96,7 +96,8 @@ def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
             alt.Color("network:N"),
         )
     )
-    return alt.hconcat(decay, points).resolve_scale(color="independent")
+    chart: alt.TopLevelMixin = alt.hconcat(decay, points).resolve_scale(color="independent")
+    return chart
 
 
 PAPER = Paper(

@@ -101,6 +101,7 @@ def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
             ),
         )
     )
-    return alt.hconcat(plane, cuts.properties(width=300, height=320)).resolve_scale(
+    chart: alt.TopLevelMixin = alt.hconcat(plane, cuts.properties(width=300, height=320)).resolve_scale(
         color="independent", strokeDash="independent"
     )
+    return chart

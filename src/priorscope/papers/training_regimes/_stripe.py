@@ -141,7 +141,8 @@ def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
         alt.Color("when:N", title=f"neurons, P = {int(chosen.n_train)}", sort=["start", "end of training"]),
     )
     panels = [left.properties(width=260), middle.properties(width=220), right.properties(width=220)]
-    return alt.hconcat(*panels).resolve_scale(color="independent")
+    chart: alt.TopLevelMixin = alt.hconcat(*panels).resolve_scale(color="independent")
+    return chart
 
 
 PAPER = Paper(

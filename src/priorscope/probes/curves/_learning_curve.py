@@ -85,7 +85,8 @@ class LearningCurve:
         points = base.mark_point(filled=True).encode(
             y=alt.Y("error:Q", title="test error (mean squared)").scale(type="log"), tooltip=["n:Q", "error:Q"]
         )
-        return base.mark_rule().encode(y="low:Q", y2="high:Q") + points
+        chart: alt.TopLevelMixin = base.mark_rule().encode(y="low:Q", y2="high:Q") + points
+        return chart
 
 
 def _sizes(n: int, closed_form: bool) -> NDArray[np.int64]:

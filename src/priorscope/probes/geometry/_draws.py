@@ -118,7 +118,8 @@ def _in_turn(networks: Sequence[Any]) -> Callable[[int], nn.Module]:
     count = itertools.count(-1)  # the first call makes the template
 
     def build(seed: int) -> nn.Module:
-        return copy.deepcopy(networks[max(next(count), 0) % len(networks)]).eval()
+        found: nn.Module = copy.deepcopy(networks[max(next(count), 0) % len(networks)]).eval()
+        return found
 
     return build
 

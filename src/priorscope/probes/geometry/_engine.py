@@ -17,7 +17,8 @@ def rows_by_vmap(features: Features, stacked: Stacked, x: Tensor, cotangents: Te
 
     def one(params: Stacked, points: Tensor, cots: Tensor) -> Tensor:
         pull = vjp(lambda z: features(params, z), points)[1]
-        return vmap(lambda c: pull(c)[0])(cots)
+        found: Tensor = vmap(lambda c: pull(c)[0])(cots)
+        return found
 
     out = vmap(one)(stacked, x, cotangents)
     return out.reshape(-1, x[0, 0].numel())
@@ -55,4 +56,5 @@ def stratified_cotangents(
 def sign_cotangents(n: int, n_probes: int, outputs: int, dtype: torch.dtype, generator: torch.Generator) -> Tensor:
     """Random signs over the outputs (n, 1, P, outputs), scaled so that c c^T has mean identity / outputs."""
     signs = 2.0 * torch.randint(0, 2, (n, 1, 1, outputs), generator=generator) - 1
-    return (signs / outputs**0.5).to(dtype).expand(n, 1, n_probes, outputs)
+    found: Tensor = (signs / outputs**0.5).to(dtype).expand(n, 1, n_probes, outputs)
+    return found

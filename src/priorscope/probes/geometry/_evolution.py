@@ -69,12 +69,13 @@ class GeometryEvolution:
         step = -(-len(x) // 2000)
         table = pd.DataFrame({"GSG": x[::step].tolist(), "Δ": y[::step].tolist()})
         title = f"Movement of the geometry (correlation {self.corr_gsg:.3f})"
-        return (
+        chart: alt.TopLevelMixin = (
             alt.Chart(table, title=title)
             .mark_point(size=12)
             .encode(x="GSG:Q", y="Δ:Q")
             .properties(width=320, height=280)
         )
+        return chart
 
 
 @checked(n_models=whole(2), n_probes=whole(), probe_std=POSITIVE, seed=SEED)
@@ -118,14 +119,16 @@ def geometry_evolution(
 
     def one(params: Stacked, probes: Tensor) -> tuple[Tensor, Tensor]:
         def predict(p: Stacked, z: Tensor) -> Tensor:
-            return functional_call(draws.template, {**p, **buffers}, (z,))
+            found: Tensor = functional_call(draws.template, {**p, **buffers}, (z,))
+            return found
 
         values, pull = vjp(lambda p: predict(p, x_train), params)[:2]
         (rate,) = pull(-(values - y))  # θ̇
 
         def gradient(p: Stacked) -> Tensor:
             value, back = vjp(lambda z: predict(p, z), probes)[:2]
-            return back(torch.ones_like(value))[0].flatten(1)
+            found: Tensor = back(torch.ones_like(value))[0].flatten(1)
+            return found
 
         value, movement = jvp(gradient, (params,), (rate,))[:2]
         return value, movement

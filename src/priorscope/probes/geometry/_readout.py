@@ -65,7 +65,8 @@ class Features:
 
     def __call__(self, params: Stacked, x: Tensor) -> Tensor:
         if self.readout is None:
-            return functional_call(self.template, params, (x,))
+            found: Tensor = functional_call(self.template, params, (x,))
+            return found
         caught: list[Tensor] = []
         part = self.template.get_submodule(self.readout.name)
         handle = part.register_forward_pre_hook(lambda _, args: caught.append(args[0]))

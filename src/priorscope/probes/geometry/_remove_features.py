@@ -51,7 +51,8 @@ class FeatureRemoval:
         import altair as alt
 
         bars = alt.Chart(self.table(), title="Variance removed").mark_bar().encode(x="variance:Q", y="by:N")
-        return bars.properties(width=320, height=80)
+        chart: alt.TopLevelMixin = bars.properties(width=320, height=80)
+        return chart
 
 
 @checked(k=whole(), n_models=whole(2), seed=SEED)

@@ -72,7 +72,8 @@ class AverageGeometry:
         """(x/‖x‖)ᵀ G (x/‖x‖) of each row: how visible a sample is to models at initialisation."""
         flat = x.flatten(1).to(self.matrix)
         unit = flat / flat.norm(dim=1, keepdim=True).clamp(min=1e-30)
-        return ((unit @ self.matrix) * unit).sum(1)
+        found: Tensor = ((unit @ self.matrix) * unit).sum(1)
+        return found
 
     def table(self) -> pd.DataFrame:
         """One row an eigenvalue: rank, eigenvalue, its share of the trace, running share."""
@@ -93,7 +94,7 @@ class AverageGeometry:
 
         table = self.table()
         table = table[table["eigenvalue"] > 0]
-        return (
+        chart: alt.LayerChart = (
             alt.Chart(table, title=f"Spectrum of the average geometry ({self.n_models:,} models)")
             .mark_line(point=len(table) <= 100)
             .encode(
@@ -105,6 +106,7 @@ class AverageGeometry:
             )
             .properties(width=420, height=280)
         )
+        return chart
 
     def picture(self, limit: int = 64) -> alt.Chart:
         """G itself as an image, averaged in blocks down to ``limit`` rows where it is larger."""
@@ -115,7 +117,7 @@ class AverageGeometry:
             matrix = torch.nn.functional.interpolate(matrix[None, None], size=(limit, limit), mode="area")[0, 0]
         top = float(matrix.abs().max())
         rows = [{"i": i, "j": j, "G": float(v)} for i, row in enumerate(matrix.tolist()) for j, v in enumerate(row)]
-        return (
+        chart: alt.Chart = (
             alt.Chart(pd.DataFrame(rows), title="Average geometry G")
             .mark_rect()
             .encode(
@@ -127,6 +129,7 @@ class AverageGeometry:
             )
             .properties(width=280, height=280)
         )
+        return chart
 
     def modes_picture(self, n_modes: int = 4) -> alt.FacetChart:
         """The leading and the trailing eigenvectors as images (for inputs that are images; channels averaged)."""
@@ -142,7 +145,7 @@ class AverageGeometry:
             image = image / image.abs().max().clamp(min=1e-30)
             for i, row in enumerate(image.tolist()):
                 rows += [{"mode": f"mode {k + 1}", "k": k, "i": i, "j": j, "value": v} for j, v in enumerate(row)]
-        return (
+        chart: alt.FacetChart = (
             alt.Chart(pd.DataFrame(rows))
             .mark_rect()
             .encode(
@@ -153,3 +156,4 @@ class AverageGeometry:
             )
             .properties(width=90, height=90)
         )
+        return chart

@@ -53,7 +53,8 @@ class SampleScores:
         shown = table if len(table) <= 5000 else table.sample(5000, random_state=0)
         title = f"Scores of {self.name}" + ("" if len(shown) == len(table) else f" (5,000 of {len(table):,} samples)")
         base = alt.Chart(shown, title=title).mark_bar().encode(**encoding)
-        return base.properties(width=420, height=240)
+        chart: alt.TopLevelMixin = base.properties(width=420, height=240)
+        return chart
 
 
 @checked(n_models=whole(2), seed=SEED)

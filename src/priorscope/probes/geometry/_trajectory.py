@@ -89,7 +89,8 @@ class GeometryTrajectory:
             .encode(x=epoch, y=alt.Y("velocity:Q", title="velocity 1 − Corr(Gᵗ, Gᵗ⁻¹)"))
             .properties(width=420, height=120)
         )
-        return above & below
+        chart: alt.TopLevelMixin = above & below
+        return chart
 
 
 @checked(
@@ -190,7 +191,8 @@ def _geometry_of(template: nn.Module, params: Stacked, probes: Tensor, batched: 
     """Mean of ∇f∇fᵀ over the given networks and probes (P, *shape), one output."""
 
     def gradient(p: Stacked) -> Tensor:
-        return torch.func.grad(lambda z: functional_call(template, p, (z,)).sum())(probes)
+        found: Tensor = torch.func.grad(lambda z: functional_call(template, p, (z,)).sum())(probes)
+        return found
 
     rows = over_networks(gradient, batched)(params).reshape(-1, probes[0].numel()).double()
     return rows.mT @ rows / len(rows)

@@ -147,11 +147,15 @@ def hessian_operators(network: nn.Module, inputs: Tensor, targets: Tensor, loss:
     def first(v: np.ndarray) -> np.ndarray:
         Jv = torch.func.jvp(problem.outputs, (problem.w,), (torch.from_numpy(np.ravel(v)).double(),))[1]
         pull = torch.func.vjp(problem.outputs, problem.w)[1]
-        return (pull(torch.einsum("poq,pq->po", problem.curvature, Jv))[0] / problem.n).detach().numpy()
+        found: np.ndarray = (pull(torch.einsum("poq,pq->po", problem.curvature, Jv))[0] / problem.n).detach().numpy()
+        return found
 
     def second(v: np.ndarray) -> np.ndarray:
         tangent = torch.from_numpy(np.ravel(v)).double()
-        return torch.func.jvp(torch.func.grad(problem.weighted), (problem.w,), (tangent,))[1].detach().numpy()
+        found: np.ndarray = (
+            torch.func.jvp(torch.func.grad(problem.weighted), (problem.w,), (tangent,))[1].detach().numpy()
+        )
+        return found
 
     def operator(product: Callable[[np.ndarray], np.ndarray]) -> LinearOperator:
         return LinearOperator((N, N), matvec=product, rmatvec=product, dtype=np.float64)

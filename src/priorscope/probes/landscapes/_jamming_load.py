@@ -75,7 +75,7 @@ class JammingLoad:
         import altair as alt
         import pandas as pd
 
-        points = alt.Chart(self.table()).mark_line(point=True)
+        points: alt.Chart = alt.Chart(self.table()).mark_line(point=True)
         points = points.encode(
             alt.X("n_train:Q", title="number of patterns P", scale=alt.Scale(type="log", nice=False, padding=12)),
             alt.Y("success:Q", title="part of seeds that fit all points"),
@@ -83,7 +83,8 @@ class JammingLoad:
         if not np.isfinite(self.p_star):
             return points
         rule = alt.Chart(pd.DataFrame({"n_train": [self.p_star]})).mark_rule(strokeDash=[4, 4])
-        return points + rule.encode(x="n_train:Q")
+        chart: alt.TopLevelMixin = points + rule.encode(x="n_train:Q")
+        return chart
 
 
 @checked(sizes=each(whole(), empty=True), seeds=whole())

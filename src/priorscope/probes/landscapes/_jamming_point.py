@@ -88,7 +88,7 @@ class JammingPoint:
         import altair as alt
         import pandas as pd
 
-        points = alt.Chart(self.table()).mark_line(point=True)
+        points: alt.Chart = alt.Chart(self.table()).mark_line(point=True)
         points = points.encode(
             alt.X("n_weights:Q", title="number of weights N", scale=alt.Scale(type="log", nice=False, padding=12)),
             alt.Y("success:Q", title="part of seeds that fit all points"),
@@ -96,7 +96,8 @@ class JammingPoint:
         if not np.isfinite(self.n_star):
             return points
         rule = alt.Chart(pd.DataFrame({"n_weights": [self.n_star]})).mark_rule(strokeDash=[4, 4])
-        return points + rule.encode(x="n_weights:Q")
+        chart: alt.TopLevelMixin = points + rule.encode(x="n_weights:Q")
+        return chart
 
 
 def default_training() -> GradientDescent:

@@ -163,7 +163,7 @@ class Landscape:
             rows += [
                 {"matrix": name, "start": a, "end": b, "part": h} for a, b, h in zip(edges, edges[1:], heights) if h > 0
             ]
-        return (
+        chart: alt.TopLevelMixin = (
             alt.Chart(pd.DataFrame(rows))
             .mark_rect()
             .encode(
@@ -175,6 +175,7 @@ class Landscape:
             )
             .properties(height=90, width=420)
         )
+        return chart
 
 
 @checked(dense_up_to=whole(0), lanczos_steps=whole(), probes=whole())

@@ -96,7 +96,7 @@ class ModeLearnability:
         """Learnability against the rank of the mode, logarithmic in rank."""
         import altair as alt
 
-        return (
+        chart: alt.TopLevelMixin = (
             alt.Chart(self.table(), title=f"learnability of modes at n = {self.n:g}")
             .mark_line(point=True)
             .encode(
@@ -105,6 +105,7 @@ class ModeLearnability:
                 tooltip=["rank:Q", "eigenvalue:Q", "learnability:Q"],
             )
         )
+        return chart
 
 
 @checked(n=POSITIVE, ridge=NOT_NEGATIVE, noise=NOT_NEGATIVE)

@@ -75,7 +75,8 @@ class BoundaryDistance:
             alt.X("linear:Q", title="|f| / ‖∇f‖"),
             alt.Y("crossing:Q", title="distance of the zero along the gradient"),
         )
-        return alt.Chart(rows).mark_point(filled=True, size=25).encode(x, y) + line.encode(x, y)
+        chart: alt.TopLevelMixin = alt.Chart(rows).mark_point(filled=True, size=25).encode(x, y) + line.encode(x, y)
+        return chart
 
 
 def boundary_shift(outputs: np.ndarray, gradients: np.ndarray, reference: np.ndarray) -> tuple[np.ndarray, float]:

@@ -33,7 +33,8 @@ def movement_chart(regime: Regime) -> alt.LayerChart:
     curves = alt.Chart(long).mark_line().encode(x, alt.Y("mean(change):Q"), colour)
     own = alt.Chart(pd.DataFrame({"rescaled_alpha": [regime.rescaled[1]]})).mark_rule(strokeDash=[4, 4]).encode(x=x)
     level = alt.Chart(pd.DataFrame({"change": [1.0]})).mark_rule(strokeDash=[2, 2]).encode(y=y)
-    return (points + curves + own + level).properties(width=300, height=280)
+    chart: alt.LayerChart = (points + curves + own + level).properties(width=300, height=280)
+    return chart
 
 
 def phase_chart(regime: Regime) -> alt.LayerChart:
@@ -79,4 +80,5 @@ def phase_chart(regime: Regime) -> alt.LayerChart:
     point = pd.DataFrame([{"x": h, "y": at, "label": "this network"}])
     mark = alt.Chart(point).mark_point(filled=True, size=160, color="#d62728", opacity=1).encode(x, y)
     text = alt.Chart(point).mark_text(dy=-14, fontWeight="bold").encode(x, y, text="label:N")
-    return (plane + mark + text).properties(width=300, height=280)
+    chart: alt.LayerChart = (plane + mark + text).properties(width=300, height=280)
+    return chart

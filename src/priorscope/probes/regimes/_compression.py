@@ -47,7 +47,8 @@ class Compression:
             alt.X("perpendicular:Q", title="weights across"),
             alt.Y("parallel:Q", title="weights along informative directions"),
         )
-        return alt.Chart(self.table()).mark_point(filled=True, size=45).encode(x, y)
+        chart: alt.TopLevelMixin = alt.Chart(self.table()).mark_point(filled=True, size=45).encode(x, y)
+        return chart
 
 
 def compression(weights: Tensor, informative: Tensor) -> Compression:

@@ -45,9 +45,10 @@ class Fluctuations:
         import altair as alt
 
         x = alt.X("size:Q", title="members M", scale=alt.Scale(type="log"))
-        return (
+        chart: alt.TopLevelMixin = (
             alt.Chart(self.table()).mark_line(point=True).encode(x, alt.Y("error:Q", title="error of the mean output"))
         )
+        return chart
 
 
 @checked(sizes=each(whole()))
@@ -99,7 +100,8 @@ class ExcessError:
 
     def __call__(self, n_weights: float) -> float:
         """The fitted error of a network of this many weights."""
-        return self.limit.value + self.slope.value / n_weights**0.5
+        found: float = self.limit.value + self.slope.value / n_weights**0.5
+        return found
 
 
 def excess_error(n_weights: ArrayLike, errors: ArrayLike) -> ExcessError:

@@ -59,11 +59,12 @@ class KernelFluctuations:
         """Variance of each part."""
         import altair as alt
 
-        return (
+        chart: alt.TopLevelMixin = (
             alt.Chart(self.table())
             .mark_bar()
             .encode(alt.X("variance:Q", title="variance over members"), alt.Y("part:N"))
         )
+        return chart
 
 
 @checked(jitter=NOT_NEGATIVE)

@@ -40,7 +40,8 @@ class LabelProjection:
 
     def share(self, top: int = 2) -> np.ndarray:
         """The share of the labels on the ``top`` first components, (T, K)."""
-        return self.projection[..., :top].sum(-1)
+        found: np.ndarray = self.projection[..., :top].sum(-1)
+        return found
 
     def table(self) -> pd.DataFrame:
         """One row per time, member and component."""
@@ -101,7 +102,8 @@ class LabelProjection:
             )
         )
         panels = alt.hconcat(left.properties(width=280, height=220), right.properties(width=280, height=220))
-        return panels.resolve_scale(color="independent")
+        chart: alt.TopLevelMixin = panels.resolve_scale(color="independent")
+        return chart
 
 
 @checked(top=whole())

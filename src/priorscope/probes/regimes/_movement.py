@@ -74,7 +74,8 @@ def relative_change(start: Tensor, end: Tensor) -> Tensor:
         >>> relative_change(torch.ones(1, 4), 3 * torch.ones(1, 4)).tolist()
         [2.0]
     """
-    return (end - start).flatten(1).norm(dim=1) / start.flatten(1).norm(dim=1).clamp(min=1e-300)
+    found: Tensor = (end - start).flatten(1).norm(dim=1) / start.flatten(1).norm(dim=1).clamp(min=1e-300)
+    return found
 
 
 def half_times(fitted: FittedNetworks) -> Tensor:

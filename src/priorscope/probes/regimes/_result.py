@@ -168,7 +168,10 @@ class Regime:
 
         from priorscope.probes.regimes._chart import movement_chart, phase_chart
 
-        return alt.hconcat(movement_chart(self), phase_chart(self)).resolve_scale(color="independent")
+        chart: alt.TopLevelMixin = alt.hconcat(movement_chart(self), phase_chart(self)).resolve_scale(
+            color="independent"
+        )
+        return chart
 
 
 def _mean(values: np.ndarray) -> float:

@@ -82,7 +82,8 @@ class Nystrom:
         scale = alt.Scale(type="log")
         bars = base.mark_rule().encode(alt.Y("low:Q", scale=scale, title="eigenvalue σ_i"), y2="high:Q")
         colour = alt.Color("mode_error:Q", title="error of the mode", scale=alt.Scale(scheme="viridis"))
-        return bars + base.mark_point(filled=True).encode(alt.Y("eigenvalue:Q", scale=scale), colour)
+        chart: alt.LayerChart = bars + base.mark_point(filled=True).encode(alt.Y("eigenvalue:Q", scale=scale), colour)
+        return chart
 
 
 @checked(k=whole(), splits=whole(), seed=SEED)

@@ -101,7 +101,8 @@ class BlindSpots:
             )
         )
         rule = alt.Chart(pd.DataFrame({"t": [self.threshold]})).mark_rule(strokeDash=[4, 4]).encode(x="t:Q")
-        return (points + rule).properties(width=420, height=300)
+        chart: alt.TopLevelMixin = (points + rule).properties(width=420, height=300)
+        return chart
 
     def pictures(self, n: int = 6) -> alt.TopLevelMixin:
         """The ``n`` least visible directions as images (image data only; channels averaged)."""
@@ -117,7 +118,7 @@ class BlindSpots:
             title = f"{place}. {self.kind[k]}: {float(self.visibility[k]):.2g}"
             for i, row in enumerate(image.tolist()):
                 rows += [{"direction": title, "i": i, "j": j, "value": v} for j, v in enumerate(row)]
-        return (
+        chart: alt.TopLevelMixin = (
             alt.Chart(pd.DataFrame(rows))
             .mark_rect()
             .encode(
@@ -128,6 +129,7 @@ class BlindSpots:
             )
             .properties(width=90, height=90)
         )
+        return chart
 
 
 @checked(n_models=whole(4), n_directions=whole(), threshold=FRACTION, explained=FRACTION, seed=SEED)
@@ -231,7 +233,8 @@ def _discriminants(centred: Tensor, C: Tensor, y: Tensor) -> Tensor:
     ridge = 1e-2 * float(C.trace()) / len(C)
     cross = centred.mT @ (y - y.mean(0)) / len(y)
     w = torch.linalg.solve(C + ridge * torch.eye(len(C), dtype=C.dtype), cross).mT
-    return w[w.norm(dim=1) > 0]
+    found: Tensor = w[w.norm(dim=1) > 0]
+    return found
 
 
 def _signal(features: Tensor, y: Tensor) -> float:

@@ -149,4 +149,5 @@ def _looks_gaussian(weight: Tensor) -> bool:
     """Kurtosis within four standard errors of a Gaussian's; uniform weights (−1.2) are told from 300 draws on."""
     w = weight.detach().double().flatten()
     excess = float(w.pow(4).mean() / w.square().mean().square() - 3)
-    return abs(excess) < 4 * (24 / len(w)) ** 0.5
+    found: bool = abs(excess) < 4 * (24 / len(w)) ** 0.5
+    return found

@@ -52,7 +52,10 @@ def energy_test(first: Tensor, second: Tensor, *, permutations: int = 999, seed:
     labels = torch.rand(permutations, n + m, generator=generator).argsort(1).argsort(1) < n
     labels = torch.cat([(torch.arange(n + m) < n)[None], labels]).double()  # (1 + permutations, n + m)
     other = 1 - labels
-    within = lambda a, size: torch.einsum("pi,ij,pj->p", a, distances, a) / (size * (size - 1))  # noqa: E731
+
+    def within(side: Tensor, size: int) -> Tensor:
+        return torch.einsum("pi,ij,pj->p", side, distances, side) / (size * (size - 1))
+
     between = torch.einsum("pi,ij,pj->p", labels, distances, other) / (n * m)
     energy = 2 * between - within(labels, n) - within(other, m)
     return TwoSample(float(energy[0]), float((energy >= energy[0] - 1e-12).double().mean()))

@@ -67,7 +67,8 @@ class InvarianceTable:
         numbers = base.mark_text(fontSize=10).encode(
             text="text:N", color=alt.condition("datum.invariant == 'yes'", alt.value("white"), alt.value("#333333"))
         )
-        return (tiles + numbers).properties(width=alt.Step(62), height=alt.Step(26))
+        chart: alt.TopLevelMixin = (tiles + numbers).properties(width=alt.Step(62), height=alt.Step(26))
+        return chart
 
 
 def invariance_table(

@@ -77,7 +77,7 @@ class Symmetry:
         import altair as alt
 
         table = self.table().assign(change=lambda t: t.change.clip(lower=1e-17), invariant=self.answer)
-        return (
+        chart: alt.TopLevelMixin = (
             alt.Chart(table)
             .mark_bar()
             .encode(
@@ -86,6 +86,7 @@ class Symmetry:
                 color=alt.Color("invariant:N", title="invariant"),
             )
         )
+        return chart
 
 
 @checked(n_elements=whole(), n_inputs=whole(), n_seeds=whole(2), tolerance=POSITIVE, level=FRACTION, seed=SEED)

@@ -48,9 +48,11 @@ def differentiated(module: nn.Module, entered: Tensor, deltas: Tensor, names: tu
 
     def pulled(one: Tensor, delta: Tensor) -> dict[str, Tensor]:
         def forward(values: dict[str, Tensor]) -> Tensor:
-            return torch.func.functional_call(module, {**params, **values}, (one.unsqueeze(0),))
+            found: Tensor = torch.func.functional_call(module, {**params, **values}, (one.unsqueeze(0),))
+            return found
 
-        return torch.func.vjp(forward, moving)[1](delta.unsqueeze(0))[0]
+        found: dict[str, Tensor] = torch.func.vjp(forward, moving)[1](delta.unsqueeze(0))[0]
+        return found
 
     def all_samples(delta: Tensor) -> dict[str, Tensor]:
         try:

@@ -93,7 +93,8 @@ def _call_bytes(call: Call) -> int:
     assert call.deltas is not None
     size = getattr(call.module, "kernel_size", 1)
     taps = size ** (call.entered.ndim - 2) if isinstance(size, int) else math.prod(size)
-    return call.entered.element_size() * (2 * call.deltas.numel() + (1 + taps) * call.entered.numel())
+    found: int = call.entered.element_size() * (2 * call.deltas.numel() + (1 + taps) * call.entered.numel())
+    return found
 
 
 _SIMPLE = ("container", "linear", "conv", "activation", "flatten", "pooling", "batchnorm", "normalization", "dropout")

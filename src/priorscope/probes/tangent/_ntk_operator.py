@@ -16,7 +16,7 @@ __all__ = ["NTKOperator", "ntk_operator"]
 
 
 @checked(block=whole())
-class NTKOperator(LinearOperator):
+class NTKOperator(LinearOperator):  # type: ignore[misc]  # scipy ships no types
     r"""Products :math:`v \mapsto J J^T v` with the tangent kernel of n inputs and C outputs, of shape (nC, nC).
 
     Row ``i * C + a`` is output a of input i. Each product is one backward and one forward-mode pass over the inputs, in
@@ -44,7 +44,8 @@ class NTKOperator(LinearOperator):
     def _forward(self, part: Tensor) -> Callable[[dict[str, Tensor]], Tensor]:
         def call(params: dict[str, Tensor]) -> Tensor:
             out = torch.func.functional_call(self.network, {**self.state, **params}, (part,))
-            return out.reshape(len(part), -1)
+            found: Tensor = out.reshape(len(part), -1)
+            return found
 
         return call
 

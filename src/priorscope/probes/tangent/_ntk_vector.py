@@ -27,7 +27,8 @@ def ntk_vector_block(network: nn.Module, x1: Tensor, x2: Tensor, outputs: Output
         value, pull = torch.func.vjp(at(two), values)  # type: ignore[misc]
 
         def column(unit: Tensor) -> Tensor:
-            return torch.func.jvp(at(one), (values,), pull(unit))[1]
+            found: Tensor = torch.func.jvp(at(one), (values,), pull(unit))[1]
+            return found
 
         eye = torch.eye(len(value), dtype=value.dtype, device=value.device)
         return torch.func.vmap(column)(eye).mT  # (C of one, C of two)

@@ -88,5 +88,5 @@ class FiniteModel:
             >>> len(ps.models.lenet().ensemble((1, 8, 8), outputs=10, seeds=range(2)))
             2
         """
-        make = lambda s: self.network(input_shape, width, outputs, s, parametrisation, initialisation, dtype)  # noqa: E731
-        return Ensemble([make(seed) for seed in seeds])
+        how = (parametrisation, initialisation, dtype)
+        return Ensemble([self.network(input_shape, width, outputs, seed, *how) for seed in seeds])

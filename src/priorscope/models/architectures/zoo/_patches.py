@@ -27,7 +27,8 @@ class PatchEmbedding(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         tokens = self.project(x).flatten(2).mT
-        return tokens if self.positions is None else tokens + self.positions
+        found: Tensor = tokens if self.positions is None else tokens + self.positions
+        return found
 
 
 class SelfAttention(nn.Module):
@@ -45,7 +46,8 @@ class SelfAttention(nn.Module):
         )  # (3, n, heads, p, c)
         query, key, value = parts[0], parts[1], parts[2]
         mixed = torch.softmax(query @ key.mT / query.shape[-1] ** 0.5, -1) @ value
-        return self.outward(mixed.transpose(-2, -3).flatten(-2))
+        found: Tensor = self.outward(mixed.transpose(-2, -3).flatten(-2))
+        return found
 
 
 class Mlp(nn.Sequential):
@@ -63,7 +65,8 @@ class TokenMixing(nn.Module):
         self.mlp = Mlp(n_patches, hidden, activation)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.mlp(x.mT).mT
+        found: Tensor = self.mlp(x.mT).mT
+        return found
 
 
 class Step(nn.Module):
@@ -75,7 +78,8 @@ class Step(nn.Module):
         self.body = body
 
     def forward(self, x: Tensor) -> Tensor:
-        return x + self.body(self.norm(x))
+        found: Tensor = x + self.body(self.norm(x))
+        return found
 
 
 class MeanOverPatches(nn.Module):

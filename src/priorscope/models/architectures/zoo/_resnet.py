@@ -31,7 +31,8 @@ class Block(nn.Module):
         self.activation = activation_layer(activation)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.activation(self.shortcut(x) + self.body(x))
+        found: Tensor = self.activation(self.shortcut(x) + self.body(x))
+        return found
 
 
 def resnet18(activation: str = "relu", normalisation: bool | str = True) -> FiniteModel:

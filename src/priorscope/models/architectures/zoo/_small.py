@@ -61,4 +61,5 @@ class _SmallResnet(nn.Module):
         h = act(self.stem(x))
         h = pool(h + act(self.second(h)), 2)
         h = pool(h + act(self.third(h)), 2)
-        return self.readout(h.mean((2, 3)))
+        found: Tensor = self.readout(h.mean((2, 3)))
+        return found

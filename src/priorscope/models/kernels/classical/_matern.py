@@ -37,7 +37,7 @@ def matern_of(squared: Tensor, smoothness: float) -> Tensor:
     return torch.from_numpy(_bessel_form(z.numpy(), smoothness))
 
 
-def _bessel_form(z: np.ndarray, nu: float) -> np.ndarray:  # type: ignore[type-arg]
+def _bessel_form(z: np.ndarray, nu: float) -> np.ndarray:
     """The general formula in logarithms; 1 at zero, and the series in z² where the Bessel function overflows."""
     from scipy.special import gammaln, kve
 
@@ -49,4 +49,5 @@ def _bessel_form(z: np.ndarray, nu: float) -> np.ndarray:  # type: ignore[type-a
         small = np.square(z[early]) / 4
         series = 1 - small / (nu - 1) + small**2 / (2 * (nu - 1) * (nu - 2)) if nu > 3 else np.ones_like(small)
         found[early] = series
-    return np.minimum(found, 1.0)
+    out: np.ndarray = np.minimum(found, 1.0)
+    return out

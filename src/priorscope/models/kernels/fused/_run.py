@@ -20,7 +20,8 @@ from priorscope.models.kernels.fused._stages import run_head, run_tasks
 from priorscope.models.kernels.fused._vector import LANES
 
 if TYPE_CHECKING:
-    from priorscope.models.kernels._plan import Plan, Schedule
+    from priorscope.models.kernels._plan import Plan
+    from priorscope.models.kernels._schedule import Schedule
 
 __all__ = ["OutOfRange", "fused_kernel"]
 

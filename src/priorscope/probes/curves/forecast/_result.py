@@ -215,4 +215,7 @@ class Forecast:
         points = (
             alt.Chart(self.curve.table()).mark_point(filled=True, color="gray").encode(x=x, y=y, tooltip=["n", "error"])
         )
-        return (lines + band + points).properties(title=f"forecast from a pilot of {self.curve.pilot}")
+        chart: alt.TopLevelMixin = (lines + band + points).properties(
+            title=f"forecast from a pilot of {self.curve.pilot}"
+        )
+        return chart

@@ -58,7 +58,7 @@ class Modes:
 
         table = self.table()
         table = table[table["eigenvalue"] > 1e-15 * table["eigenvalue"].max()]
-        return (
+        chart: alt.Chart = (
             alt.Chart(table)
             .mark_point(filled=True)
             .encode(
@@ -67,6 +67,7 @@ class Modes:
                 alt.Color("degree:N"),
             )
         )
+        return chart
 
 
 def as_points(x: ArrayLike | Tensor) -> Array:

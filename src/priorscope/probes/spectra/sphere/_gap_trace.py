@@ -87,4 +87,5 @@ def _join(a: NDArray[np.float64], q_a: int, b: NDArray[np.float64], q_b: int) ->
     padded = np.concatenate([np.full(len(b) - 1, -np.inf), right])
     shifted = np.lib.stride_tricks.sliding_window_view(padded, len(a))[:, ::-1]  # (m, j): right[m − j]
     with np.errstate(divide="ignore"):
-        return np.log(np.exp(left + shifted + gammaln(m + 1)[:, None]).sum(1))
+        found: NDArray[np.float64] = np.log(np.exp(left + shifted + gammaln(m + 1)[:, None]).sum(1))
+        return found

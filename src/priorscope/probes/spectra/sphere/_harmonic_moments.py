@@ -42,7 +42,7 @@ def log_harmonic_moments(dim: int, degree: int, terms: int) -> NDArray[np.float6
         [1.0, 0.3333, 0.2]
     """
     m = degree + 2.0 * np.arange(terms)
-    return (
+    found: NDArray[np.float64] = (
         gammaln(m + 1)
         - gammaln(m - degree + 1)
         + gammaln(dim / 2)
@@ -51,3 +51,4 @@ def log_harmonic_moments(dim: int, degree: int, terms: int) -> NDArray[np.float6
         - 0.5 * np.log(np.pi)
         - gammaln((m + degree + dim) / 2)
     )
+    return found

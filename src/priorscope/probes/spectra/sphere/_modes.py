@@ -107,7 +107,8 @@ def _shift_orbits(vector: list[int], period: int, dim: int, p: int) -> int:
     """Orbits of the basis functions of one degree vector: the mean over shifts of the number of functions left fixed."""
     per_period = prod(harmonic_count(dim, r) for r in vector[:period])
     fixed = sum(period * per_period ** (gcd(shift, p) // period) for shift in range(period, p + 1, period))
-    return fixed // p
+    found: int = fixed // p
+    return found
 
 
 def _orders(degrees: tuple[int, ...]) -> int:

@@ -163,7 +163,7 @@ class SphereSpectrum:
         last = table.multiplicity.astype(float).cumsum()
         table = table.assign(first=last - table.multiplicity.astype(float) + 1, last=last + 0.5)
         table = table.drop(columns="multiplicity").assign(multiplicity=table.multiplicity.astype(str))
-        return (
+        chart: alt.TopLevelMixin = (
             alt.Chart(table, title=f"{self.readout.upper()} on {self.p} spheres in R^{self.d0}")
             .mark_rule(strokeWidth=3)
             .encode(
@@ -174,6 +174,7 @@ class SphereSpectrum:
                 tooltip=["order", "degrees", "windows", "eigenvalue", "multiplicity"],
             )
         )
+        return chart
 
 
 @checked(d0=whole(), p=whole(), s=optional(whole()), order=whole(0), terms=whole())
