@@ -39,16 +39,19 @@ def test_removal():
 
 
 def test_pruning():
-    def table(gap):
-        common = {"data": "cifar10", "fraction": 0.5, "random": 0.5, "highest": 0.4}
-        return pd.DataFrame([{**common, "seed": s, "score": 0.5 + gap + 0.001 * s} for s in range(5)])
+    def table(gap, together):
+        common = {"data": "cifar10", "fraction": 0.5, "random": 0.5, "random_together": 0.4}
+        scores = {"score": 0.5 + gap, "score_together": 0.4 + together}
+        return pd.DataFrame(
+            [{**common, "seed": s, **{arm: v + 0.001 * s for arm, v in scores.items()}} for s in range(5)]
+        )
 
     (claim,) = _pruning.PAPER.claims
-    assert [judge_claim(claim, table(g)).verdict for g in (0.02, -0.02)] == ["holds", "fails"]
-    verdict = judge_claim(claim, table(0.02))
-    assert verdict.measured == pytest.approx(2.2)  # points
-    assert "highest scores instead: cifar10 50%: -10.0" in verdict.note
-    assert judge_claim(claim, table(0.02).assign(data="mnist")).verdict == "not shown"
+    pairs = ((0.02, 0.01), (-0.02, 0.01), (0.02, -0.01))  # both ways of pruning must gain
+    assert [judge_claim(claim, table(*p)).verdict for p in pairs] == ["holds", "fails", "fails"]
+    verdict = judge_claim(claim, table(0.02, 0.01))
+    assert [check.measured for check in verdict.checks] == pytest.approx([2.2, 1.2])  # points
+    assert judge_claim(claim, table(0.02, 0.01).assign(data="mnist")).verdict == "not shown"
 
 
 def training(gap=0.2, lead=0.1, trained=1.0, dense=0.0):
