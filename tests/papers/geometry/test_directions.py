@@ -49,7 +49,7 @@ def test_circles(networks, wanted):
     assert judge_claim(claim, circles(**networks)).verdict == wanted
 
 
-def directions(decay, dense=0.0):
+def directions(decay, dense=0.0, fit=1.0):
     ranks = np.arange(0, 60, 6)
     rows = []
     for model in ("mlp", "lenet", "resnet"):
@@ -58,6 +58,7 @@ def directions(decay, dense=0.0):
                 fall = (dense if model == "mlp" else decay[kind]) * (1 + 0.05 * s)
                 accuracy = 0.5 + 0.5 * np.exp(-fall * ranks) - 0.001 * s
                 rows.append({"model": model, "kind": kind, "seed": s, "rank": ranks, "accuracy": accuracy})
+                rows[-1]["train_accuracy"] = np.full(len(ranks), fit)
     return pd.DataFrame(rows)
 
 
@@ -73,6 +74,12 @@ def test_directions_need_the_fall_the_ordering_and_the_flat_dense_net():
     assert flat["p of not falling, LeNet, linear"] == "fails"
     falls = checks(_directions, directions({"linear": 0.015, "quadratic": 0.1, "sinusoidal": 0.1}, dense=0.1))
     assert falls["range over ranks, dense net, linear"] == "fails"
+
+
+def test_directions_that_were_not_fitted_decide_nothing():
+    found = checks(_directions, directions({"linear": 0.015, "quadratic": 0.1, "sinusoidal": 0.1}, fit=0.8))
+    assert set(found.values()) == {"not shown"}
+    assert len(found) == 13
 
 
 def test_half_ranks_by_hand():
