@@ -17,9 +17,10 @@ import torch
 import priorscope as ps
 from priorscope.checks import FRACTION, NOT_NEGATIVE, POSITIVE, SEED, check, checked, each, number, optional, whole
 
-PARTS = ("inference", "models", "probes", "profiles", "system")
+PARTS = ("data", "inference", "lab", "models", "probes", "profiles", "statistics", "system", "testing")
 RESULTS = re.compile(
-    r"^(Fitted\w*|Outcome|Covariance|Profile|CandidateProfile|Row|\w+Recipe|\w*Pilot|Frozen\w+|SampledKernel)$"
+    r"^(Fitted\w*|Outcome|Covariance|Profile|CandidateProfile|Row|\w+Recipe|\w*Pilot|Frozen\w+|SampledKernel|Interval|PowerLaw|ModeBudget|Encoding"
+    r"|exact|Repair|HandOver|FoldTemperatures|\w*Verdict|Evidence|Expectation|ReadOptions|Record|Salvaged|SweepSummary|Paper|Claim)$"
 )  # made by us, never by hand
 
 

@@ -13,6 +13,7 @@ from priorscope.statistics import (
     exact,
     fit_power_law,
     group_interval,
+    log_interpolate,
     median_interval,
     seed_interval,
     share_interval,
@@ -185,7 +186,7 @@ def test_shares_agree_with_scipy(hits, n):
 def test_bad_input_is_refused():
     with pytest.raises(ValueError, match="at least one sample"):
         seed_interval([])
-    with pytest.raises(ValueError, match="a level lies between 0 and 1"):
+    with pytest.raises(ValueError, match="0 < level < 1; got 95"):
         seed_interval([1.0, 2.0], level=95)
     with pytest.raises(ValueError, match="two or more points"):
         fit_power_law([1.0], [1.0])
@@ -197,7 +198,22 @@ def test_bad_input_is_refused():
         median_interval([])
     with pytest.raises(ValueError, match="booleans, or of 0 and 1"):
         share_interval([0.5, 1.0])
+    with pytest.raises(ValueError, match="0 < level < 1; got -1"):
+        median_interval(range(9), level=-1)
+    with pytest.raises(ValueError, match="x > 0 that grows"):
+        log_interpolate([2.0], [4.0, 1.0], [1.0, 3.0])
     assert exact(2) == Interval(2.0, 2.0, 2.0)
+
+
+@pytest.mark.parametrize(
+    "of", [seed_interval, median_interval, lambda v: group_interval([v, v], lambda g: float(g[0].mean()))]
+)
+def test_a_nan_among_the_samples_is_refused(of):
+    """Sorted to the end, it left the median's ends finite, so that a claim could hold by it."""
+    samples = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, math.nan]
+    with pytest.raises(ValueError, match="needs numbers; got 1 NaN among 8"):
+        of(samples)
+    assert of(samples[:-1]).value > 0
 
 
 def test_one_group_is_a_seed_interval_and_two_means_are_welchs_test():

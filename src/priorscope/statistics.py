@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import bdtr, betaincinv, stdtrit
 
+from priorscope.checks import FRACTION, checked
+
 __all__ = [
     "Interval",
     "PowerLaw",
@@ -76,6 +78,7 @@ class PowerLaw:
         return self.prefactor * np.asarray(x, dtype=float) ** self.exponent
 
 
+@checked(level=FRACTION)
 def seed_interval(
     samples: ArrayLike,
     statistic: Callable[[NDArray[np.float64]], float] | None = None,
@@ -104,6 +107,7 @@ def seed_interval(
     values = np.asarray(samples, dtype=float)
     if values.ndim == 0 or len(values) == 0:
         raise ValueError(f"seed_interval needs at least one sample along the first axis; got shape {values.shape}.")
+    _refuse_nan(values, "seed_interval")
     measure = statistic or (lambda v: float(np.mean(v)))
     n, value = len(values), float(measure(values))
     if n == 1:
@@ -117,6 +121,7 @@ def seed_interval(
     return Interval(value, value - half, value + half)
 
 
+@checked(level=FRACTION)
 def group_interval(
     groups: Sequence[ArrayLike],
     statistic: Callable[[list[NDArray[np.float64]]], float],
@@ -143,6 +148,8 @@ def group_interval(
         raise ValueError(
             f"group_interval needs at least one sample in every group; got {[v.shape for v in samples]} as shapes."
         )
+    for values in samples:
+        _refuse_nan(values, "group_interval")
     value, variances = float(statistic(samples)), []
     for g, values in enumerate(samples):
         n = len(values)
@@ -160,11 +167,17 @@ def group_interval(
 
 def _student(freedom: float, level: float) -> float:
     """The half width, in standard errors, of a two-sided interval of Student's t."""
-    if not 0 < level < 1:
-        raise ValueError(f"a level lies between 0 and 1; got {level}.")
     return float(stdtrit(freedom, (1 + level) / 2))
 
 
+def _refuse_nan(values: NDArray[np.float64], who: str) -> None:
+    """A NaN is no sample: sorted or averaged with others it would make an interval of the rest, or of nothing."""
+    missing = int(np.isnan(values).sum())
+    if missing:
+        raise ValueError(f"{who} needs numbers; got {missing} NaN among {values.size}. Drop these samples, and say so.")
+
+
+@checked(level=FRACTION)
 def median_interval(samples: ArrayLike, *, level: float = 0.95) -> Interval:
     """The median, with an interval between two order statistics that covers at least as often as it says.
 
@@ -178,12 +191,14 @@ def median_interval(samples: ArrayLike, *, level: float = 0.95) -> Interval:
     values = np.sort(np.asarray(samples, dtype=float))
     if values.ndim != 1 or len(values) == 0:
         raise ValueError(f"median_interval needs a list of samples; got shape {values.shape}.")
+    _refuse_nan(values, "median_interval")
     below = bdtr(np.arange(len(values)), len(values), 0.5)  # P(at most k samples lie below the median)
     k = int(np.sum(below <= (1 - level) / 2))  # so many may be left out at each end
     ends = (values[k - 1], values[-k]) if k else (-np.inf, np.inf)
     return Interval(float(np.median(values)), float(ends[0]), float(ends[1]))
 
 
+@checked(level=FRACTION)
 def share_interval(hits: ArrayLike, *, level: float = 0.95) -> Interval:
     """The share of trials that hit (booleans, or 0 and 1), with the interval of Clopper & Pearson (1934).
 
@@ -214,13 +229,15 @@ def log_interpolate(at: ArrayLike, x: ArrayLike, y: ArrayLike) -> NDArray[np.flo
         >>> log_interpolate([10.0], [1.0, 100.0], [1.0, 0.01]).round(6).tolist()
         [0.1]
     """
+    points = np.asarray(x, dtype=float)
+    if points.ndim != 1 or not (points > 0).all() or not (np.diff(points) > 0).all():
+        raise ValueError(f"log_interpolate needs x > 0 that grows from point to point; got {points.tolist()[:8]}.")
     log_y = np.log(np.maximum(np.asarray(y, dtype=float), 1e-300))
-    found: NDArray[np.float64] = np.exp(
-        np.interp(np.log(np.asarray(at, dtype=float)), np.log(np.asarray(x, dtype=float)), log_y)
-    )
+    found: NDArray[np.float64] = np.exp(np.interp(np.log(np.asarray(at, dtype=float)), np.log(points), log_y))
     return found
 
 
+@checked(level=FRACTION)
 def fit_power_law(x: Sequence[float] | ArrayLike, y: Sequence[float] | ArrayLike, *, level: float = 0.95) -> PowerLaw:
     r"""Least squares of log y on log x.
 

@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from priorscope.checks import NOT_NEGATIVE, POSITIVE, SEED, checked, whole
 from priorscope.data.groups import Group
 from priorscope.probes.symmetries import moving_elements, symmetry
 from priorscope.system import System
@@ -19,6 +20,7 @@ __all__ = ["assert_equivariant", "assert_invariant", "dense_flow", "dense_kernel
 Vector: TypeAlias = NDArray[np.float64]
 
 
+@checked(relative=NOT_NEGATIVE)
 @torch.no_grad()
 def assert_equivariant(
     function: Callable[[Tensor], Tensor],
@@ -56,6 +58,7 @@ def assert_equivariant(
         )
 
 
+@checked(n_elements=whole(), tolerance=NOT_NEGATIVE, seed=SEED)
 def assert_invariant(
     subject: System | Callable[[Tensor], Tensor],
     group: Group,
@@ -122,6 +125,7 @@ def dense_ntk(network: torch.nn.Module, x1: Tensor, x2: Tensor | None = None) ->
     return J1 @ (J1 if x2 is None else jacobian(x2)).mT
 
 
+@checked(ridge=NOT_NEGATIVE)
 def dense_kernel_regression(train: Tensor, cross: Tensor, targets: Tensor, ridge: float = 0.0) -> Tensor:
     r""":math:`K(x,X)(K + r)^{-1}y` by a dense solve in float64.
 
@@ -134,6 +138,7 @@ def dense_kernel_regression(train: Tensor, cross: Tensor, targets: Tensor, ridge
     return found
 
 
+@checked(time=NOT_NEGATIVE, rtol=POSITIVE, atol=POSITIVE)
 def dense_flow(
     velocity: Callable[[Vector], Vector], start: Vector, time: float, *, rtol: float = 1e-8, atol: float = 1e-10
 ) -> Vector:

@@ -95,7 +95,7 @@ def test_a_range_of_the_source_is_met_anywhere():
     assert [judge_interval(exact(x), expect) for x in (2.8, 2.85, 2.9)] == ["holds"] * 3
     assert [judge_interval(exact(x), expect) for x in (2.6, 3.1)] == ["holds with changes"] * 2
     assert [judge_interval(exact(x), expect) for x in (2.4, 3.3)] == ["fails"] * 2
-    with pytest.raises(ValueError, match="0 or more"):
+    with pytest.raises(ValueError, match="within >= 0; got -1"):
         claimed(1, within=-1)
     with pytest.raises(ValueError, match="value ≤ upper"):
         claimed(2, 1, within=1)
@@ -197,8 +197,16 @@ def test_a_claim_is_checked_when_it_is_made():
         Claim("S 1", "s", "says", **one)
     with pytest.raises(ValueError, match="low ≤ high"):
         between(2, 1)
-    with pytest.raises(ValueError, match="distance of 0 or more"):
+    with pytest.raises(ValueError, match="finite within >= 0; got -0.1"):
         near(1, within=-0.1)
+    with pytest.raises(ValueError, match="at_most needs a finite x; got nan"):
+        at_most(math.nan)
+
+
+def test_a_value_that_is_nan_is_not_judged():
+    with pytest.raises(ValueError, match="cannot be NaN; got NaN between 0.01 and 0.02"):
+        judge_interval(Interval(math.nan, 0.01, 0.02), at_most(1))
+    assert judge_interval(Interval(0.015, 0.01, 0.02), at_most(1)) == "holds"
 
 
 def test_the_fingerprint_is_of_words_and_expectations():

@@ -94,9 +94,9 @@ def test_mistakes_are_named(toy):
     local = Paper("local", "", "", 1, lambda scale: [], lambda point: {})
     with pytest.raises(ValueError, match="Define it at the top level of a module, or use jobs=1"):
         sweep(local, [{"seed": 0}, {"seed": 1}], store, jobs=2)
-    with pytest.raises(ValueError, match="jobs must be at least 1; got 0"):
+    with pytest.raises(ValueError, match="sweep needs a whole number jobs >= 1, or None; got 0"):
         sweep(local, [{"seed": 0}], store, jobs=0)
-    with pytest.raises(ValueError, match="retries must be 0 or more"):
+    with pytest.raises(ValueError, match="whole number retries >= 0; got -1"):
         sweep(local, [{"seed": 0}], store, retries=-1)
     with pytest.raises(ValueError, match="a scale is one of 'tiny', 'small', 'paper'; got 'huge'"):
         sweep(toy.SQUARES, "huge", store)

@@ -10,6 +10,7 @@ import torch
 from torch.utils.data import DataLoader
 from torch.utils.data import Dataset as TorchDataset
 
+from priorscope.checks import SEED, checked, number
 from priorscope.data._dataset import Dataset
 from priorscope.data.arrays._from_arrays import from_arrays
 from priorscope.data.arrays._from_bunch import from_bunch
@@ -27,6 +28,7 @@ __all__ = ["Data", "as_dataset"]
 Data: TypeAlias = Union[Dataset, str, Path, Mapping[str, Values], "DataLoader[object]", MapStyle, Values]
 
 
+@checked(test_fraction=number(least=0, below=1), seed=SEED)
 def as_dataset(
     data: Data,
     y: Values | None = None,

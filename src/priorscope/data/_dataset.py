@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import Tensor
 
+from priorscope.checks import SEED, checked, optional, whole
 from priorscope.data._checks import check_enough, check_finite, check_rows, check_varied
 
 __all__ = ["Dataset", "Split"]
@@ -136,6 +137,7 @@ class Dataset:
         """The data set with these notes before its own."""
         return replace(self, notes=(*notes, *self.notes)) if notes else self
 
+    @checked(n=whole(2), seed=SEED, n_test=optional(whole(0)))
     def subset(self, n: int, seed: int = 0, n_test: int | None = None) -> Dataset:
         """``n`` random training samples (and ``n_test`` test samples; all when None).
 

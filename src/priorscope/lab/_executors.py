@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Executor, Future, ProcessPoolExecutor
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
+from priorscope.checks import POSITIVE, checked, optional, whole
+
 if TYPE_CHECKING:
     from distributed import Client
 
@@ -109,6 +111,7 @@ class _Pool(ProcessPoolExecutor):
             return super().submit(fn, *args, **kwargs)
 
 
+@checked(jobs=optional(whole()))
 def process_executor(jobs: int | None = None, *, module: str | None = None) -> ProcessPoolExecutor:
     """Local processes, one torch thread each, warm (``module`` imported before the first point).
 
@@ -120,8 +123,6 @@ def process_executor(jobs: int | None = None, *, module: str | None = None) -> P
         32
     """
     jobs = available_cores() if jobs is None else jobs
-    if jobs < 1:
-        raise ValueError(f"the number of jobs must be at least 1; got {jobs}.")
     method = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
     context = multiprocessing.get_context(method)
     if method == "forkserver" and module is not None and module != "__main__":
@@ -198,6 +199,7 @@ class ClusterLost(ConnectionError):
         super().__init__(f"the Dask scheduler at {address} is gone")
 
 
+@checked(timeout=POSITIVE)
 @contextlib.contextmanager
 def dask_executor(address: str, *, timeout: float = 10.0) -> Iterator[ClusterExecutor]:
     """An executor on the Dask cluster whose scheduler listens at ``address``; a dead worker's points run again elsewhere.

@@ -6,6 +6,8 @@ import math
 import sys
 from dataclasses import dataclass
 
+from priorscope.checks import ANY_NUMBER, NOT_NEGATIVE, checked, optional
+
 __all__ = [
     "Expectation",
     "above",
@@ -79,6 +81,7 @@ class Expectation:
         return 0 if abs(x - bound) <= rounding else 1 if x > bound else -1
 
 
+@checked(value=ANY_NUMBER, within=NOT_NEGATIVE)
 def near(value: float, *, within: float) -> Expectation:
     """At most ``within`` away from ``value``.
 
@@ -88,12 +91,11 @@ def near(value: float, *, within: float) -> Expectation:
         >>> near(-0.5, within=0.1).contains(-0.6, -0.4)
         True
     """
-    if not within >= 0:
-        raise ValueError(f"near(value, within=) needs a distance of 0 or more; got {within}.")
     scale = max(abs(value), abs(within))
     return Expectation(value - within, value + within, f"{value:g} ± {within:g}", scale=scale)
 
 
+@checked(value=ANY_NUMBER, upper=optional(ANY_NUMBER), within=NOT_NEGATIVE)
 def claimed(value: float, upper: float | None = None, *, within: float) -> Expectation:
     """The value that the source gives (or a range up to ``upper``), with a tolerance: to hold, the interval must contain it too.
 
@@ -111,8 +113,6 @@ def claimed(value: float, upper: float | None = None, *, within: float) -> Expec
         >>> print(claimed(2.8, 2.9, within=0.3))
         2.8 to 2.9, at most 0.3 off
     """
-    if not within >= 0:
-        raise ValueError(f"claimed(value, within=) needs a distance of 0 or more; got {within}.")
     last = value if upper is None else upper
     if not last >= value:
         raise ValueError(f"claimed(value, upper) needs value ≤ upper; got {value} and {upper}.")
@@ -121,6 +121,7 @@ def claimed(value: float, upper: float | None = None, *, within: float) -> Expec
     return Expectation(value - within, last + within, words, scale=scale, core=(value, last))
 
 
+@checked(low=ANY_NUMBER, high=ANY_NUMBER)
 def between(low: float, high: float) -> Expectation:
     """From ``low`` to ``high``, both included.
 
@@ -131,6 +132,7 @@ def between(low: float, high: float) -> Expectation:
     return Expectation(low, high, f"between {low:g} and {high:g}")
 
 
+@checked(x=ANY_NUMBER)
 def below(x: float) -> Expectation:
     """Less than ``x``; ``x`` itself is not.
 
@@ -142,6 +144,7 @@ def below(x: float) -> Expectation:
     return Expectation(-math.inf, x, f"below {x:g}", strict=True)
 
 
+@checked(x=ANY_NUMBER)
 def above(x: float) -> Expectation:
     """More than ``x``; ``x`` itself is not.
 
@@ -152,6 +155,7 @@ def above(x: float) -> Expectation:
     return Expectation(x, math.inf, f"above {x:g}", strict=True)
 
 
+@checked(x=ANY_NUMBER)
 def at_most(x: float) -> Expectation:
     """``x`` or less.
 
@@ -162,6 +166,7 @@ def at_most(x: float) -> Expectation:
     return Expectation(-math.inf, x, f"at most {x:g}")
 
 
+@checked(x=ANY_NUMBER)
 def at_least(x: float) -> Expectation:
     """``x`` or more.
 

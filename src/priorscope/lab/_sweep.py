@@ -13,6 +13,7 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future
 from dataclasses import dataclass
 from pathlib import Path
 
+from priorscope.checks import checked, optional, whole
 from priorscope.lab._executors import (
     ClusterExecutor,
     ClusterLost,
@@ -128,6 +129,7 @@ def _execute(run: Callable[[Point], Metrics], point: Point, single: bool) -> _Fi
     return _Finished(metrics, arrays, seconds)
 
 
+@checked(jobs=optional(whole()), retries=whole(0))
 def sweep(
     paper: Paper,
     points: Iterable[Point] | str,
@@ -159,8 +161,6 @@ def sweep(
     """
     if isinstance(points, str):
         scale, points = points, paper.points(points)
-    if retries < 0:
-        raise ValueError(f"retries must be 0 or more; got {retries}.")
     start = time.perf_counter()
     wanted = {paper.key(point): point for point in points}
     there = store.keys(paper.name, paper.version)
@@ -188,8 +188,6 @@ def _run_locally(job: _Job, todo: list[Point], jobs: int | None, tell: Watcher) 
     """This process for one job, else a pool; a pool that lost a worker is made anew and its points tried one by one."""
     jobs = min(available_cores() if jobs is None else jobs, len(todo))
     if jobs <= 1:
-        if jobs < 1:
-            raise ValueError(f"the number of jobs must be at least 1; got {jobs}.")
         job.run(todo, SerialExecutor(), 1, tell, single=False)
         return
     run = job.paper.run

@@ -83,6 +83,8 @@ def judge_interval(interval: Interval, expect: Expectation) -> str:
     """
     if not interval.low <= interval.high:
         raise ValueError(f"an interval needs low ≤ high; got {interval.low} and {interval.high}.")
+    if math.isnan(interval.value):
+        raise ValueError(f"a measured value cannot be NaN; got NaN between {interval.low} and {interval.high}.")
     if expect.contains(interval.low, interval.high):
         return "holds" if expect.meets_core(interval.low, interval.high) else "holds with changes"
     return "fails" if expect.excludes(interval.low, interval.high) else "not shown"

@@ -66,7 +66,7 @@ def test_regression_and_given_test_split():
         (np.eye(3), [0, 1], {}, "3 inputs and 2 targets"),
         (np.eye(1), [0], {}, "at least 2 training samples; got 1"),
         (np.eye(3), [0.1, 0.2, 0.3], {"classes": "parity"}, "needs integer or word labels"),
-        (np.eye(3), [0, 1, 0], {"test_fraction": 1.0}, r"test_fraction must lie in \[0, 1\)"),
+        (np.eye(3), [0, 1, 0], {"test_fraction": 1.0}, "0 <= test_fraction < 1; got 1.0"),
         (
             np.eye(3),
             [0, 1, 2],

@@ -49,7 +49,7 @@ def test_from_function_keeps_test_targets_clean():
 
 
 def test_bad_input():
-    with pytest.raises(ValueError, match="n >= 1 and dim >= 1"):
+    with pytest.raises(ValueError, match="sphere needs a whole number n >= 1; got 0"):
         sphere(0, 3)
     with pytest.raises(ValueError, match="one radius a sphere"):
         product_of_spheres(3, (2, 2), radii=(1.0,))
@@ -59,3 +59,7 @@ def test_bad_input():
         gaussian(3, torch.diag(torch.tensor([1.0, -1.0])))
     with pytest.raises(ValueError, match="low < high"):
         cube(3, 2, low=1, high=1)
+    with pytest.raises(ValueError, match="inputs of 1000 numbers would take .* GB"):
+        gaussian(10**12, 1000)
+    with pytest.raises(ValueError, match="product_of_spheres needs .*radii"):
+        product_of_spheres(3, (2, 2), radii=(1.0, -1.0))

@@ -24,5 +24,5 @@ def test_labels_are_a_shift_invariant_local_function() -> None:
 
 
 def test_errors() -> None:
-    with pytest.raises(ValueError, match="two samples"):
+    with pytest.raises(ValueError, match="n_train >= 2; got 1"):
         local_features(1, 5)

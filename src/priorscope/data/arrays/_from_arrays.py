@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from priorscope.checks import SEED, checked, number
 from priorscope.data._checks import check_classes, check_enough, check_finite, check_rows, check_varied
 from priorscope.data._dataset import Dataset, Split
 from priorscope.data._labels import encode_labels
@@ -22,6 +23,7 @@ from priorscope.data.tables._frame import encode_frame, joined_frames
 __all__ = ["from_arrays"]
 
 
+@checked(test_fraction=number(least=0, below=1), seed=SEED)
 def from_arrays(
     x: Values,
     y: Values,
@@ -188,8 +190,6 @@ def _test_part(
 
 
 def _split_rows(n: int, test_fraction: float, seed: int) -> tuple[Tensor, Tensor]:
-    if not 0 <= test_fraction < 1:
-        raise ValueError(f"test_fraction must lie in [0, 1); got {test_fraction}.")
     order = torch.randperm(n, generator=torch.Generator().manual_seed(seed))
     n_test = round(n * test_fraction)
     return order[n_test:], order[:n_test]

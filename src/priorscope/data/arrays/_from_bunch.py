@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import torch
 
+from priorscope.checks import SEED, checked, number
 from priorscope.data._dataset import Dataset
 from priorscope.data.arrays._from_arrays import from_arrays
 from priorscope.data.arrays._layout import Layout
@@ -16,6 +17,7 @@ from priorscope.data.arrays._plain import Values, is_frame, plain_array
 __all__ = ["from_bunch"]
 
 
+@checked(test_fraction=number(least=0, below=1), seed=SEED)
 def from_bunch(
     bunch: Mapping[str, Values],
     *,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from priorscope.checks import SEED, checked, number
 from priorscope.data._dataset import Dataset
 from priorscope.data.arrays._from_arrays import from_arrays
 from priorscope.data.arrays._missing import Missing
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["from_frame"]
 
 
+@checked(test_fraction=number(least=0, below=1), seed=SEED)
 def from_frame(
     frame: pd.DataFrame,
     target: str | int | None = None,

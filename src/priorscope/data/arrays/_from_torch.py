@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader, RandomSampler, SequentialSampler, SubsetRandomSampler, TensorDataset
 
+from priorscope.checks import SEED, checked, number
 from priorscope.data._checks import check_enough
 from priorscope.data._dataset import Dataset
 from priorscope.data.arrays._array import AnyArray
@@ -43,6 +44,7 @@ class _Pairs:
     notes: tuple[str, ...] = ()
 
 
+@checked(test_fraction=number(least=0, below=1), seed=SEED)
 def from_torch(
     dataset: Source,
     *,

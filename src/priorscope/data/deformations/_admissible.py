@@ -37,7 +37,7 @@ def highest_temperature(cutoff: float) -> float:
     return math.inf if cutoff == 1 else 4 / (math.pi**3 * cutoff**2 * math.log(cutoff))
 
 
-@checked(temperature=NOT_NEGATIVE)
+@checked(temperature=NOT_NEGATIVE, cutoff=CUTOFF, size=whole())
 def is_admissible(temperature: float, cutoff: float, size: int) -> bool:
     r"""Whether :math:`T_{min} < T < T_{max}`; there are such temperatures where :math:`c < 2n/\pi` only.
 

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 import torch
 from torch import Tensor
 
-from priorscope.checks import check
+from priorscope.checks import SHAPE, checked
 from priorscope.data._checks import check_finite
 from priorscope.data.deformations._admissible import highest_temperature
 from priorscope.data.deformations._fields import sample_fields
@@ -29,6 +29,7 @@ class FoldWarning(UserWarning):
     """
 
 
+@checked(cutoff=CUTOFF)
 def deform(
     images: Tensor,
     temperature: float | Tensor,
@@ -53,7 +54,6 @@ def deform(
         >>> moved.shape, bool((moved[..., 0, :] == x[..., 0, :]).all())
         (torch.Size([8, 3, 16, 16]), True)
     """
-    check("deform", "cutoff", cutoff, CUTOFF)
     n = image_side(tuple(images.shape), cutoff)
     check_images(images)
     _check_folds(float(temperature.detach() if isinstance(temperature, Tensor) else temperature), cutoff, folds)
@@ -64,6 +64,7 @@ def deform(
     return moved.to(images.dtype).reshape(images.shape)
 
 
+@checked(shape=SHAPE, cutoff=CUTOFF)
 def image_side(shape: tuple[int, ...], cutoff: float) -> int:
     """The side of square images with shape (…, n, n), checked against the cutoff.
 

@@ -70,7 +70,7 @@ def mode_sum(cutoff: float, rule: ModeRule = "padded", *, odd: bool = False) -> 
     return float((1 / modes.square().sum(1).double()).sum())
 
 
-@checked(temperature=NOT_NEGATIVE)
+@checked(temperature=NOT_NEGATIVE, cutoff=CUTOFF)
 def mean_square_gradient(
     temperature: float, cutoff: float, rule: ModeRule = "padded", *, kind: Literal["exact", "asymptotic"] = "exact"
 ) -> float:

@@ -88,6 +88,7 @@ class _Indexed(Protocol[Sample]):
     def __getitem__(self, index: int) -> Sample: ...
 
 
+@checked(seed=SEED)
 class Deformed(TorchDataset[Any], Generic[Sample]):
     """A torch data set whose image number i in epoch e gets the field of (seed, e, i), whatever worker draws it.
 

@@ -7,6 +7,7 @@ from typing import Literal
 
 import torch
 
+from priorscope.checks import SEED, checked, number, optional, whole
 from priorscope.data._dataset import Dataset
 from priorscope.data.arrays._from_arrays import from_arrays
 from priorscope.data.arrays._layout import Layout, check_layout
@@ -17,6 +18,7 @@ from priorscope.data.formats._registry import find_format, formats_in_words
 __all__ = ["load"]
 
 
+@checked(test_fraction=number(least=0, below=1), seed=SEED, channels=optional(whole()))
 def load(
     path: str | Path,
     *,

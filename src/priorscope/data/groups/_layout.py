@@ -8,11 +8,14 @@ from typing import Literal
 
 from torch import Tensor
 
+from priorscope.checks import SHAPE, checked, whole
+
 __all__ = ["Layout"]
 
 Kind = Literal["all", "pixel", "patch", "channel"]
 
 
+@checked(input_shape=SHAPE, patch=whole())
 @dataclass(frozen=True)
 class Layout:
     """A view of inputs (n, c, \\*S) as (n, blocks, size): what one block holds is the ``kind``.
@@ -30,8 +33,6 @@ class Layout:
     patch: int = 1
 
     def __post_init__(self) -> None:
-        if not self.input_shape or any(n < 1 for n in self.input_shape):
-            raise ValueError(f"a group acts on inputs of shape (channels, *space); got {self.input_shape}.")
         if self.kind == "patch":
             space = self.input_shape[1:]
             if not 1 <= len(space) <= 2 or any(n % self.patch for n in space):

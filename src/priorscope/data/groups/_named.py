@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from priorscope.checks import SHAPE, checked, optional, whole
 from priorscope.data.groups._block import BlockGroup
 from priorscope.data.groups._grid import GridGroup
 from priorscope.data.groups._group import Group
@@ -28,6 +29,7 @@ __all__ = [
 ]
 
 
+@checked(input_shape=SHAPE)
 def orthogonal(input_shape: Sequence[int]) -> BlockGroup:
     """O(cd): one rotation of all c·d numbers of an input, dimension cd(cd − 1)/2.
 
@@ -38,6 +40,7 @@ def orthogonal(input_shape: Sequence[int]) -> BlockGroup:
     return BlockGroup("O(cd)", Layout(tuple(input_shape), "all"), "orthogonal", shared=False)
 
 
+@checked(input_shape=SHAPE)
 def pixel_orthogonal(input_shape: Sequence[int]) -> BlockGroup:
     """O(c)^d: every pixel's channels turned by a rotation of its own, dimension d·c(c − 1)/2.
 
@@ -48,6 +51,7 @@ def pixel_orthogonal(input_shape: Sequence[int]) -> BlockGroup:
     return BlockGroup("O(c)^d", Layout(tuple(input_shape), "pixel"), "orthogonal", shared=False)
 
 
+@checked(input_shape=SHAPE)
 def shared_orthogonal(input_shape: Sequence[int]) -> BlockGroup:
     """O(c)⊗I: one rotation of the channels, the same at every pixel, dimension c(c − 1)/2.
 
@@ -58,6 +62,7 @@ def shared_orthogonal(input_shape: Sequence[int]) -> BlockGroup:
     return BlockGroup("O(c)⊗I", Layout(tuple(input_shape), "pixel"), "orthogonal", shared=True)
 
 
+@checked(input_shape=SHAPE, patch=whole())
 def patch_orthogonal(input_shape: Sequence[int], patch: int) -> BlockGroup:
     """O(c·b²)⊗I: one rotation of the numbers of a b×b patch, the same for every patch of the tiling.
 
@@ -68,6 +73,7 @@ def patch_orthogonal(input_shape: Sequence[int], patch: int) -> BlockGroup:
     return BlockGroup(f"O(c·{patch}²)⊗I", Layout(tuple(input_shape), "patch", patch), "orthogonal", shared=True)
 
 
+@checked(input_shape=SHAPE)
 def permutation(input_shape: Sequence[int]) -> BlockGroup:
     """P(cd): any reordering of all numbers of an input.
 
@@ -78,6 +84,7 @@ def permutation(input_shape: Sequence[int]) -> BlockGroup:
     return BlockGroup("P(cd)", Layout(tuple(input_shape), "all"), "permutation", shared=False)
 
 
+@checked(input_shape=SHAPE)
 def pixel_permutation(input_shape: Sequence[int]) -> BlockGroup:
     """P(c)^d: the channels reordered at every pixel on its own.
 
@@ -88,6 +95,7 @@ def pixel_permutation(input_shape: Sequence[int]) -> BlockGroup:
     return BlockGroup("P(c)^d", Layout(tuple(input_shape), "pixel"), "permutation", shared=False)
 
 
+@checked(input_shape=SHAPE)
 def shared_permutation(input_shape: Sequence[int]) -> BlockGroup:
     """P(c)⊗I: the channels reordered, everywhere alike.
 
@@ -98,6 +106,7 @@ def shared_permutation(input_shape: Sequence[int]) -> BlockGroup:
     return BlockGroup("P(c)⊗I", Layout(tuple(input_shape), "pixel"), "permutation", shared=True)
 
 
+@checked(input_shape=SHAPE)
 def translations(input_shape: Sequence[int]) -> GridGroup:
     """Cyclic shifts of the pixels, along every spatial axis.
 
@@ -113,6 +122,7 @@ def translations(input_shape: Sequence[int]) -> GridGroup:
     return GridGroup("translations", Layout(shape, "channel"), torch.stack(rows))
 
 
+@checked(input_shape=SHAPE)
 def quarter_turns(input_shape: Sequence[int]) -> GridGroup:
     """Rotations of a square image by 0°, 90°, 180°, 270°.
 
@@ -126,6 +136,7 @@ def quarter_turns(input_shape: Sequence[int]) -> GridGroup:
     return GridGroup("quarter turns", Layout(shape, "channel"), torch.stack(rows))
 
 
+@checked(input_shape=SHAPE)
 def flips(input_shape: Sequence[int]) -> GridGroup:
     """Reversals of every spatial axis and their products: order 2 in one dimension, 4 in two.
 
@@ -140,6 +151,7 @@ def flips(input_shape: Sequence[int]) -> GridGroup:
     return GridGroup("flips", Layout(shape, "channel"), torch.stack([row.flatten() for row in rows]))
 
 
+@checked(input_shape=SHAPE)
 def dihedral(input_shape: Sequence[int]) -> GridGroup:
     """Quarter turns and flips of a square image: the eight symmetries of the square.
 
@@ -153,6 +165,7 @@ def dihedral(input_shape: Sequence[int]) -> GridGroup:
     return GridGroup("dihedral", Layout(shape, "channel"), torch.stack(rows))
 
 
+@checked(input_shape=SHAPE, patch=optional(whole()))
 def named(input_shape: Sequence[int], patch: int | None = None) -> dict[str, Group]:
     """All groups that can act on this shape, smallest rotations first: the columns of an invariance table.
 

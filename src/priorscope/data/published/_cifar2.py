@@ -8,6 +8,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from priorscope.checks import SEED, checked, whole
 from priorscope.data._dataset import Dataset, Split
 from priorscope.data.published._published import cifar10
 
@@ -16,6 +17,7 @@ __all__ = ["cifar2"]
 ANIMALS = (2, 3, 4, 5, 6, 7)  # bird, cat, deer, dog, frog, horse
 
 
+@checked(n_per_class=whole(), n_test_per_class=whole(0), size=whole(), channels=whole(), seed=SEED)
 def cifar2(
     n_per_class: int = 5000,
     n_test_per_class: int = 2000,

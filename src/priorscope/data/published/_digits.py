@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import torch
 
+from priorscope.checks import SEED, checked, number
 from priorscope.data._dataset import Dataset
 from priorscope.data.arrays._from_arrays import from_arrays
 
 __all__ = ["digits"]
 
 
+@checked(test_fraction=number(least=0, below=1), seed=SEED)
 def digits(
     classes: str = "classes",
     *,

@@ -13,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from priorscope.checks import SEED, checked, optional, whole
 from priorscope.data._dataset import Dataset, Split
 from priorscope.data._labels import encode_labels
 from priorscope.data.arrays._array import AnyArray
@@ -138,6 +139,7 @@ def _dataset(
     return Dataset(splits[0], splits[1], name, names, labels[0], labels[1], "regression" if classes == "real" else "")
 
 
+@checked(size=whole(), channels=whole(), n_train=optional(whole(2)), n_test=optional(whole(0)), seed=SEED)
 def mnist(
     classes: str = "classes",
     *,
@@ -162,6 +164,7 @@ def mnist(
     return _dataset("mnist", parts, DIGIT_NAMES, classes, size, channels, n_train, n_test, seed, dtype)
 
 
+@checked(size=whole(), channels=whole(), n_train=optional(whole(2)), n_test=optional(whole(0)), seed=SEED)
 def fashion_mnist(
     classes: str = "classes",
     *,
@@ -184,6 +187,7 @@ def fashion_mnist(
     return _dataset("fashion_mnist", parts, CLOTHES, classes, size, channels, n_train, n_test, seed, dtype)
 
 
+@checked(size=whole(), channels=whole(), n_train=optional(whole(2)), n_test=optional(whole(0)), seed=SEED)
 def cifar10(
     classes: str = "classes",
     *,

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from priorscope.checks import ANY_NUMBER, NOT_NEGATIVE, POSITIVE, SEED, SHAPE, checked, each, optional, whole
 from priorscope.data._dataset import Dataset, Split
 
 __all__ = ["circles", "directional", "linear_plus_circle"]
@@ -53,6 +54,9 @@ def _assemble(parts: list[tuple[Tensor, Tensor]], name: str, shape: Sequence[int
     return Dataset(splits[0], splits[1], name, ("-1", "+1"), labels[0], labels[1])
 
 
+@checked(
+    n_train=whole(2), n_test=whole(0), radii=each(POSITIVE), noise=NOT_NEGATIVE, seed=SEED, input_shape=optional(SHAPE)
+)
 def circles(
     plane: Tensor,
     n_train: int = 1000,
@@ -84,6 +88,16 @@ def circles(
     return _assemble(parts, "circles", input_shape)
 
 
+@checked(
+    n_train=whole(2),
+    n_test=whole(0),
+    strength=optional(ANY_NUMBER),
+    noise=NOT_NEGATIVE,
+    offset=optional(ANY_NUMBER),
+    frequency=ANY_NUMBER,
+    seed=SEED,
+    input_shape=optional(SHAPE),
+)
 def directional(
     direction: Tensor,
     kind: str = "linear",
@@ -126,6 +140,15 @@ def directional(
     return _assemble(parts, f"directional-{kind}", input_shape)
 
 
+@checked(
+    n_train=whole(2),
+    n_test=whole(0),
+    strength=ANY_NUMBER,
+    radii=each(POSITIVE),
+    noise=NOT_NEGATIVE,
+    seed=SEED,
+    input_shape=optional(SHAPE),
+)
 def linear_plus_circle(
     linear: Tensor,
     plane: Tensor,

@@ -5,9 +5,12 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from priorscope.checks import NOT_NEGATIVE, checked, whole
+
 __all__ = ["friedman_table"]
 
 
+@checked(n=whole(), noise=NOT_NEGATIVE)
 def friedman_table(n: int, generator: torch.Generator, *, noise: float = 1.0) -> tuple[Tensor, Tensor]:
     r"""``n`` points uniform in the cube of ten dimensions, and Friedman's first function (1991) of them with noise.
 

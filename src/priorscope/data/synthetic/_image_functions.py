@@ -6,6 +6,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from priorscope.checks import ANY_NUMBER, checked, whole
+
 __all__ = ["hidden_pattern", "local_products", "neighbour_products", "random_polynomial"]
 
 
@@ -16,11 +18,17 @@ def _images(n: int, channels: int, side: int, smooth: bool, g: torch.Generator) 
     return x / x.std()
 
 
+def _check_fits(size: int, side: int, what: str) -> None:
+    if size > side:
+        raise ValueError(f"{what} of size {size} do not fit into images of side {side}; take size <= side.")
+
+
 def _responses(x: Tensor, filters: Tensor) -> Tensor:
     k = filters.shape[-1]
     return F.conv2d(F.pad(x, (0, k - 1, 0, k - 1), mode="circular"), filters)  # (n, filters, side, side)
 
 
+@checked(n=whole(), side=whole(), channels=whole(), size=whole())
 def local_products(
     n: int,
     generator: torch.Generator,
@@ -41,12 +49,14 @@ def local_products(
         >>> x.shape, y.shape
         (torch.Size([5, 1, 6, 6]), torch.Size([5]))
     """
+    _check_fits(size, side, "filters")
     w = torch.randn(2, channels, size, size, generator=generator)
     weight = torch.ones(side, side) if anywhere else torch.randn(side, side, generator=generator)
     x = _images(n, channels, side, smooth, generator)
     return x, (_responses(x, w).prod(1) * weight).mean((1, 2))
 
 
+@checked(n=whole(), side=whole(), size=whole(), amplitude=ANY_NUMBER)
 def hidden_pattern(
     n: int, generator: torch.Generator, side: int, *, size: int = 3, amplitude: float = 6.0
 ) -> tuple[Tensor, Tensor]:
@@ -57,6 +67,7 @@ def hidden_pattern(
         >>> x.shape, label.dtype
         (torch.Size([4, 1, 6, 6]), torch.int64)
     """
+    _check_fits(size, side, "patterns")
     p = torch.randn(2, 1, size, size, generator=generator)
     p = amplitude * p / p.flatten(1).norm(dim=1)[:, None, None, None]
     x = torch.randn(n, 1, side, side, generator=generator)
@@ -66,6 +77,7 @@ def hidden_pattern(
     return x, label
 
 
+@checked(n=whole(), side=whole(), sites=whole())
 def neighbour_products(
     n: int, generator: torch.Generator, side: int, *, sites: int = 16, smooth: bool = True
 ) -> tuple[Tensor, Tensor]:
@@ -82,6 +94,7 @@ def neighbour_products(
     return x, (x * x.roll(1, 3))[:, 0].mul(weight.view(side, side)).sum((1, 2))
 
 
+@checked(n=whole(), side=whole(), directions=whole(), quadratic=ANY_NUMBER)
 def random_polynomial(
     n: int, generator: torch.Generator, side: int, *, directions: int = 1, quadratic: float = 0.5
 ) -> tuple[Tensor, Tensor]:

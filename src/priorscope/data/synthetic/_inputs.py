@@ -7,16 +7,18 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
+from priorscope.checks import ANY_NUMBER, NOT_NEGATIVE, POSITIVE, SEED, SHAPE, checked, each, optional, whole
 from priorscope.data._dataset import Dataset, Split
+from priorscope.data._memory import check_memory
 
 __all__ = ["cube", "from_function", "gaussian", "hypercube", "product_of_spheres", "sphere"]
 
 
 def _check(n: int, dim: int) -> None:
-    if n < 1 or dim < 1:
-        raise ValueError(f"synthetic inputs need n >= 1 and dim >= 1; got n = {n}, dim = {dim}.")
+    check_memory(8 * n * dim, f"{n} inputs of {dim} numbers")
 
 
+@checked(n=whole(), dim=whole(), radius=POSITIVE, seed=SEED)
 def sphere(n: int, dim: int, *, radius: float = 1.0, seed: int = 0, dtype: torch.dtype = torch.float32) -> Tensor:
     """``n`` points (n, dim) uniform on the sphere of the given radius in R^dim.
 
@@ -31,6 +33,7 @@ def sphere(n: int, dim: int, *, radius: float = 1.0, seed: int = 0, dtype: torch
     return found
 
 
+@checked(n=whole(), dims=SHAPE, radii=optional(each(POSITIVE)), seed=SEED)
 def product_of_spheres(
     n: int,
     dims: Sequence[int],
@@ -58,6 +61,7 @@ def product_of_spheres(
     return torch.cat(blocks, 1).to(dtype)
 
 
+@checked(n=whole(0), seed=SEED)
 def gaussian(
     n: int,
     covariance: int | Tensor,
@@ -97,6 +101,7 @@ def gaussian(
     return x.to(dtype)
 
 
+@checked(n=whole(), dim=whole(), low=ANY_NUMBER, high=ANY_NUMBER, seed=SEED)
 def cube(
     n: int, dim: int, *, low: float = -1.0, high: float = 1.0, seed: int = 0, dtype: torch.dtype = torch.float32
 ) -> Tensor:
@@ -113,6 +118,7 @@ def cube(
     return (low + (high - low) * u).to(dtype)
 
 
+@checked(n=whole(), dim=whole(), seed=SEED)
 def hypercube(n: int, dim: int, *, seed: int = 0, dtype: torch.dtype = torch.float32) -> Tensor:
     """``n`` points (n, dim) uniform on the corners {−1, +1}^dim.
 
@@ -125,6 +131,7 @@ def hypercube(n: int, dim: int, *, seed: int = 0, dtype: torch.dtype = torch.flo
     return (2 * bits - 1).to(dtype)
 
 
+@checked(n_train=whole(2), n_test=whole(), seed=SEED, noise=NOT_NEGATIVE)
 def from_function(
     sample: Callable[[int, int], Tensor],
     target: Callable[[Tensor], Tensor],

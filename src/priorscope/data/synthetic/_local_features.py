@@ -6,11 +6,14 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from priorscope.checks import SEED, checked, number, whole
 from priorscope.data._dataset import Dataset, Split
+from priorscope.data._memory import check_memory
 
 __all__ = ["local_features"]
 
 
+@checked(n_train=whole(2), n_test=whole(2), size=whole(3), channels=whole(), noise=number(least=0, below=1), seed=SEED)
 def local_features(
     n_train: int = 512, n_test: int = 512, *, size: int = 8, channels: int = 3, noise: float = 0.0, seed: int = 0
 ) -> Dataset:
@@ -29,10 +32,7 @@ def local_features(
     """
     generator = torch.Generator().manual_seed(seed)
     n = n_train + n_test
-    if min(n_train, n_test) < 2 or size < 3:
-        raise ValueError(
-            f"local_features needs two samples a split and size >= 3; got {n_train}, {n_test}, size {size}."
-        )
+    check_memory(8 * n * channels * size**2, f"{n} images of {channels} × {size} × {size} numbers")
     white = torch.randn(n, channels, size, size, generator=generator)
     x = white + white.roll(1, 2) + white.roll(1, 3) + white.roll((1, 1), (2, 3))  # neighbours share colours
     x = x / x.std()

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from priorscope.checks import SEED, SHAPE, checked, optional, whole
 from priorscope.data._dataset import Dataset, Split
 from priorscope.data.synthetic._inputs import gaussian
 
@@ -29,6 +30,7 @@ def flip_spectrum(matrix: Tensor) -> Tensor:
     return found
 
 
+@checked(n_train=whole(2), n_test=whole(0), seed=SEED, input_shape=optional(SHAPE))
 def random_labels(
     covariance: Tensor,
     n_train: int = 1000,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import torch
 
+from priorscope.checks import SEED, checked, whole
 from priorscope.data._dataset import Split
 
 __all__ = ["random_patterns"]
 
 
+@checked(n=whole(), dim=whole(), seed=SEED)
 def random_patterns(n: int, dim: int, seed: int = 0) -> Split:
     r"""``n`` points uniform on the sphere of radius :math:`\sqrt d` with random balanced labels ±1, in float64.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from priorscope.checks import SEED, checked, whole
 from priorscope.data._dataset import Split
 
 __all__ = ["stripe"]
@@ -11,6 +12,7 @@ __all__ = ["stripe"]
 EDGES = (-0.3, 1.18549)  # in the first coordinate; half of the points lie between them
 
 
+@checked(n=whole(), dim=whole(), seed=SEED)
 def stripe(n: int, dim: int, seed: int = 0) -> Split:
     """``n`` standard Gaussian points with label +1 where the first coordinate lies between -0.3 and 1.18549, −1 elsewhere.
 

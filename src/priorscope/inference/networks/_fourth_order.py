@@ -8,9 +8,12 @@ from copy import deepcopy
 import torch
 from torch import Tensor, nn
 
+from priorscope.checks import POSITIVE, checked
+
 __all__ = ["FourthOrderFlow"]
 
 
+@checked(largest=POSITIVE, step=POSITIVE)
 class FourthOrderFlow:
     r"""Integrates :math:`\dot\theta = -\nabla\frac{1}{2n}\|f_\theta(X) - y\|^2` by the classical fourth-order rule.
 

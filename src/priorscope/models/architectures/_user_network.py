@@ -8,6 +8,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from priorscope.checks import checked, whole
 from priorscope.models.architectures._hand_over import HandOver, Scaling, ways
 from priorscope.models.architectures._outputs import predictions
 from priorscope.models.networks._redrawing import Redrawing
@@ -15,6 +16,7 @@ from priorscope.models.networks._redrawing import Redrawing
 __all__ = ["UserNetwork"]
 
 
+@checked(outputs=whole())
 class UserNetwork(nn.Module):
     """A module that takes the data as they are: images enlarged, grey made colour, features flattened, tokens kept whole.
 

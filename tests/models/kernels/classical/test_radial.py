@@ -150,7 +150,7 @@ def test_single_precision_inputs_give_a_kernel_of_double_precision():
     [
         (lambda: ps.models.laplace(0.0), "needs a finite bandwidth > 0, or 'median'"),
         (lambda: ps.models.laplace("mean"), "or 'median'; got 'mean'"),
-        (lambda: ps.models.matern(-1.0), "smoothness > 0"),
+        (lambda: ps.models.matern(-1.0), "nu > 0; got -1.0"),
         (lambda: ps.models.matern(51.0), "Use gaussian"),
         (lambda: ps.models.laplace(1.0).kernel(torch.tensor([[math.nan]])), "without NaN"),
         (lambda: ps.models.laplace(1.0).kernel(torch.zeros(2, 3), torch.zeros(2, 4)), "inputs of one size; got 3"),

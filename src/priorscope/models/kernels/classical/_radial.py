@@ -160,6 +160,7 @@ def gaussian(bandwidth: float | str = "median") -> RadialKernel:
     return RadialKernel("gaussian", math.inf, bandwidth)
 
 
+@checked(nu=number(above=0, infinite=True))
 def matern(nu: float = 1.5, bandwidth: float | str = "median") -> RadialKernel:
     r"""The Matérn kernel of smoothness ν.
 
