@@ -25,6 +25,7 @@ COMMANDS: dict[str, str] = {
     "kernel": "priorscope.cli._kernel:kernel",
     "data": "priorscope.cli._data:app",
     "geometry": "priorscope.cli._geometry:geometry",
+    "dimension": "priorscope.cli._dimension:dimension",
     "memory": "priorscope.cli._memory:memory",
 }
 """Every command and where it lives, in the order of the help page. Command files import heavy things inside the function.

@@ -1,6 +1,19 @@
 """Measurements: a system or a network in, a result with a table and a chart out."""
 
 from priorscope.probes.curves._learning_curve import LearningCurve, learning_curve
+from priorscope.probes.curves.exponents import (
+    CurveExponent,
+    EffectiveDimension,
+    ExpectedExponents,
+    GramConvergence,
+    KernelPCAExponent,
+    effective_dimension,
+    expected_exponents,
+    gram_convergence,
+    kernel_pca_exponent,
+    learning_curve_exponent,
+    sphere_distance,
+)
 from priorscope.probes.curves.forecast import Caution, CautionKind, Forecast, SamplesNeeded, forecast
 from priorscope.probes.curves.pilot import k_fold, leave_one_out, ridge_grid
 from priorscope.probes.curves.teacher import (
@@ -178,6 +191,17 @@ __all__ = [
     "teacher_points",
     "teacher_student",
     "torus_spectrum",
+    "CurveExponent",
+    "EffectiveDimension",
+    "ExpectedExponents",
+    "GramConvergence",
+    "KernelPCAExponent",
+    "effective_dimension",
+    "expected_exponents",
+    "gram_convergence",
+    "kernel_pca_exponent",
+    "learning_curve_exponent",
+    "sphere_distance",
     "empirical_ntk",
     "Modes",
     "Nystrom",
