@@ -17,7 +17,15 @@ def data():
 
 
 @pytest.mark.parametrize(
-    "arch", ["auto", "fcn-2-erf", ps.models.fcn(2, activation="gelu"), ps.models.fcn(1, bias_variance=0.3)]
+    "arch",
+    [
+        "auto",
+        "laplace",
+        "gaussian",
+        "fcn-2-erf",
+        ps.models.fcn(2, activation="gelu"),
+        ps.models.fcn(1, bias_variance=0.3),
+    ],
 )
 def test_a_loaded_machine_predicts_the_same(data, arch, tmp_path):
     X, words, numbers = data

@@ -13,19 +13,19 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import ClassifierTags, RegressorTags, Tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from priorscope.checks import NOT_NEGATIVE, SEED, SHAPE, check, optional, word_or
-from priorscope.contracts import KernelModel, Shape, kernel_matrix, name_of, require, settled
-from priorscope.sklearn._inputs import Inputs
-from priorscope.sklearn._loss import METRICS, Problem, probabilities, temperature
-from priorscope.sklearn._names import architecture, default_names
-from priorscope.sklearn._report import MachineReport
+from priorscope.checks import FRACTION, check
+from priorscope.contracts import KernelModel, Shape, kernel_matrix
+from priorscope.sklearn._fit import fitted, settings_checked
+from priorscope.sklearn._loss import probabilities
+from priorscope.sklearn._rows import Rows, needs_encoding
 from priorscope.sklearn._save import load, save
-from priorscope.sklearn._search import search
-from priorscope.sklearn._targets import Targets, class_weights, read_targets
+from priorscope.sklearn._spread import Spread, radius
 
 __all__ = ["KernelMachine"]
+
+Array = NDArray[np.float64]
 
 
 def _classifies(machine: KernelMachine) -> bool:
@@ -41,19 +41,28 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
     K is the tangent (NTK) or the Gaussian-process kernel (NNGP) of an architecture; :math:`\alpha, b` minimise
     :math:`\sum_i w_i (y_i - f(x_i))^2 + r\,\|f\|_K^2` (kernel ridge regression with an intercept; on one-hot targets for
     classes, of which the largest output wins). With ``arch="auto"`` the architecture, its depth and nonlinearity, the kind of
-    kernel and the ridge are those with the lowest leave-one-out loss, in closed form (:class:`priorscope.inference.RidgePath`).
-    Arora et al. (2020, arXiv 1910.01663) found such predictors ahead of random forests and networks on small data.
+    kernel, the form of the inputs and the ridge are those with the lowest leave-one-out loss, in closed form
+    (:class:`priorscope.inference.RidgePath`). Arora et al. (2020, arXiv 1910.01663) found such predictors ahead of random
+    forests and networks on small data.
 
     Args:
-        arch: "auto", a name such as "fcn-3" or "gap-2-erf", or any model with a kernel.
+        arch: "auto", a name such as "fcn-3", "gap-2-erf" or "laplace", or any model with a kernel.
         task: "classification" or "regression"; None decides by ``y``: words, booleans and few integers are classes.
         kind: "ntk", "nngp" or "auto".
         ridge: r, or "auto".
-        metric: what the choice goes by: "error", "balanced" (error), "log-loss" or "squared"; None: "error" for classes.
+        head: "regression" (squared error), or "svm" (hinge loss, for classes) on the kernel that regression chose.
+        metric: what the choice goes by: "squared", "error", "balanced" (error) or "log-loss". None: "squared", which
+            varies less than a count of errors and chose better on tables set aside for this (docs/papers/small-data.md).
         class_weight: None, "balanced" (:math:`w_i = n / (C n_c)`) or a weight for each class.
-        input_shape: of one row, such as (1, 8, 8): needed for convolutional kernels.
-        standardise: whether inputs are standardised, by the training rows.
-        seed: of the rows on which many kernels are compared when there are many rows.
+        input_shape: of one row, such as (1, 8, 8): needed for convolutional kernels on flattened rows.
+        inputs: "auto", "standard", "codes" (also one column per value of numbers with few values), "steps" (numbers by
+            their quantiles, so that only order counts) or "raw". "auto" compares the first three where ``arch`` is "auto".
+        whiten, flips: whether regularised ZCA and averaging over flips are tried for inputs with positions; each is kept
+            where it lowers the left-out loss (Lee et al. 2020, arXiv 2007.15801).
+        landmarks: how many training rows carry the solution: "auto" (all up to 5,000 rows, then up to 3,000 by Nyström's
+            method, with what is lost told in ``report_``), "all", or a number.
+        features: None; reserved for kernels that learn features.
+        seed: of the rows on which kernels are compared when there are many, of landmarks and of folds.
 
     Example:
         >>> from sklearn.datasets import load_iris
@@ -70,130 +79,124 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         task: str | None = None,
         kind: str = "auto",
         ridge: float | str = "auto",
+        head: str = "regression",
         metric: str | None = None,
         class_weight: str | Mapping[Any, float] | None = None,
         input_shape: Shape | None = None,
-        standardise: bool = True,
+        inputs: str = "auto",
+        whiten: bool = True,
+        flips: bool = True,
+        landmarks: int | str = "auto",
+        features: str | None = None,
         seed: int = 0,
     ) -> None:
         self.arch = arch
         self.task = task
         self.kind = kind
         self.ridge = ridge
+        self.head = head
         self.metric = metric
         self.class_weight = class_weight
         self.input_shape = input_shape
-        self.standardise = standardise
+        self.inputs = inputs
+        self.whiten = whiten
+        self.flips = flips
+        self.landmarks = landmarks
+        self.features = features
         self.seed = seed
 
     # -- fit -----------------------------------------------------------------------------------------------------------
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> KernelMachine:
-        """Choose kernel and ridge, and solve for the coefficients of the training rows."""
-        self._check_settings()
+    def fit(self, X: Any, y: ArrayLike) -> KernelMachine:
+        """Choose kernel and ridge, and solve for the coefficients; X may be an array, images, or a pandas frame."""
+        settings_checked(self)
         if y is None:
             raise ValueError("KernelMachine requires y to be passed, but the target y is None.")
-        rows = self._rows(X, y)
-        given = read_targets(y, self.task)
-        shape = self._shape(rows.shape[1])
-        self.inputs_ = Inputs.learnt(rows, shape, self.standardise)
-        x = self.inputs_(rows)
-        models = {name: settled(model, x) for name, model in self._models(shape).items()}
-        kinds = ("ntk", "nngp") if self.kind == "auto" else (self.kind,)
-        metric = self.metric or ("error" if given.labels is not None else "squared")
-        problem = Problem(given.scaled, given.labels, class_weights(given, self.class_weight))
-        ridge = None if self.ridge == "auto" else float(self.ridge)
-        best, rivals, notes = search(models, x, problem, kinds=kinds, metric=metric, ridge=ridge, seed=self.seed)
-        self.model_, self.kind_, self.ridge_ = models[best.rival.name], best.rival.kind, best.rival.ridge
-        assert best.path is not None
-        assert best.kernel is not None
-        self.X_fit_ = x
-        self.dual_coef_ = best.path.solve(given.scaled, self.ridge_)
-        self.offset_ = best.path.intercept(given.scaled, best.kernel @ self.dual_coef_)
-        self._keep(given, best.scores, problem)
-        self.report_ = MachineReport(given.task, best.rival, rivals, (*given.notes, *notes))
+        self.rows_: Rows | None = None
+        self._gaussian: Spread | None = None  # of intervals, computed when they are first asked for
+        if needs_encoding(X):
+            check_consistent_length(X, y)
+            self.rows_ = Rows.learnt(X, self.input_shape)
+            rows = self.rows_(X)
+            validate_data(self, X, reset=True, skip_check_array=True)
+            self.n_features_in_ = len(X.columns) if hasattr(X, "columns") else rows.shape[1]
+        else:
+            rows, _ = validate_data(
+                self, X, y, dtype=np.float64, ensure_all_finite="allow-nan", multi_output=True, ensure_min_samples=2
+            )
+        fitted(self, rows, y)
         return self
 
-    def _check_settings(self) -> None:
-        who = "KernelMachine"
-        if self.task not in (None, "classification", "regression"):
-            raise ValueError(f"task must be 'classification', 'regression' or None; got {self.task!r}.")
-        if self.kind not in ("auto", "ntk", "nngp"):
-            raise ValueError(f"kind must be 'ntk', 'nngp' or 'auto'; got {self.kind!r}.")
-        if self.metric is not None and self.metric not in METRICS:
-            raise ValueError(f"metric must be one of {', '.join(map(repr, METRICS))} or None; got {self.metric!r}.")
-        check(who, "ridge", self.ridge, word_or(NOT_NEGATIVE, "auto"))
-        check(who, "input_shape", self.input_shape, optional(SHAPE))
-        check(who, "seed", self.seed, SEED)
-
-    def _rows(self, X: ArrayLike, y: ArrayLike | None = None) -> NDArray[np.float64]:
-        """Rows of numbers (n, features), NaN where there is a gap."""
-        if y is None:
-            return validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
-        rows, _ = validate_data(
-            self, X, y, dtype=np.float64, ensure_all_finite="allow-nan", multi_output=True, ensure_min_samples=2
-        )
-        return rows
-
-    def _shape(self, n_features: int) -> Shape:
-        if self.input_shape is None:
-            return (n_features,)
-        if int(np.prod(self.input_shape)) != n_features:
-            raise ValueError(
-                f"input_shape {tuple(self.input_shape)} needs {int(np.prod(self.input_shape))} features per row; X has "
-                f"{n_features}. Reshape or drop columns, or pass another input_shape."
-            )
-        return tuple(int(s) for s in self.input_shape)
-
-    def _models(self, shape: Shape) -> dict[str, KernelModel]:
-        """The models to compare by name: those of "auto", or one."""
-        if isinstance(self.arch, str):
-            names = default_names(shape) if self.arch == "auto" else (self.arch,)
-            return {name: architecture(name, shape) for name in names}
-        model = require(
-            self.arch, KernelModel, "an architecture by name, or a model with a kernel", "Try 'auto', 'fcn-3' or an Architecture."
-        )  # fmt: skip
-        return {name_of(model): model}
-
-    def _keep(self, given: Targets, scores: NDArray[np.float64], problem: Problem) -> None:
-        """What later predictions need of the targets: classes and temperature, or the unit."""
-        self.task_ = given.task
-        if given.labels is not None:
-            self.classes_ = given.classes
-            self.temperature_ = 1.0 / temperature(scores, given.labels, problem.weights)
-        else:
-            self.target_mean_, self.target_scale_, self._flat = given.mean, given.scale, given.flat
+    def _numbers(self, X: Any) -> Array:
+        """Rows of numbers (n, features) as ``fit`` read them, NaN where there is a gap."""
+        if self.rows_ is not None:
+            return self.rows_(X)
+        found: Array = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
+        return found
 
     # -- predict -------------------------------------------------------------------------------------------------------
 
-    def _function(self, X: ArrayLike) -> NDArray[np.float64]:
-        check_is_fitted(self)
-        x = self.inputs_(self._rows(X))
-        cross = kernel_matrix(self.model_, x, self.X_fit_, self.kind_)
-        found: NDArray[np.float64] = cross.numpy() @ self.dual_coef_ + self.offset_
-        return found
+    def _function(self, X: Any) -> Array:
+        check_is_fitted(self, "dual_coef_")
+        rows = self._numbers(X)
+        parts = [rows[start : start + 4000] for start in range(0, len(rows), 4000)]
+        found: list[Array] = []
+        for part in parts:
+            cross = kernel_matrix(self.model_, self.inputs_(part), self.X_fit_, self.kind_)
+            found.append(np.asarray(cross) @ self.dual_coef_ + self.offset_)
+        return np.concatenate(found)
 
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """The class of the largest output, or the predicted numbers, shaped like the targets of ``fit``."""
+    def predict(self, X: Any, *, return_interval: bool = False, level: float = 0.9) -> Any:
+        """The class of the largest output, or numbers shaped like the targets of ``fit``.
+
+        With ``return_interval`` numbers come with intervals (…, 2) that are to hold the target of a new row with probability
+        ``level``: the standard deviation of a Gaussian process with this kernel, times the quantile of the left-out residuals
+        that covers as many of them (:class:`priorscope.sklearn.Spread`).
+
+        Example:
+            >>> rng = np.random.default_rng(0)
+            >>> X = rng.normal(size=(60, 1))
+            >>> machine = KernelMachine("fcn-1").fit(X, X[:, 0] + 0.1 * rng.normal(size=60))
+            >>> values, intervals = machine.predict([[0.0], [50.0]], return_interval=True)
+            >>> width = intervals[:, 1] - intervals[:, 0]
+            >>> bool(width[0] < 0.6), bool(width[1] > 5 * width[0])
+            (True, True)
+        """
         f = self._function(X)
         if self.task_ == "classification":
+            if return_interval:
+                raise ValueError("intervals are for numbers; for classes use predict_proba.")
             return self.classes_[f.argmax(1)]
         values = f * self.target_scale_ + self.target_mean_
-        return values[:, 0] if self._flat else values
+        if not return_interval:
+            return values[:, 0] if self._flat else values
+        check("predict", "level", level, FRACTION)
+        width = self._spread(X)[:, None] * [radius(column, level) for column in self.residuals_.T] * self.target_scale_
+        intervals = np.stack([values - width, values + width], -1)
+        return (values[:, 0], intervals[:, 0]) if self._flat else (values, intervals)
+
+    def _spread(self, X: Any) -> Array:
+        rows = self._numbers(X)
+        if not self.whole_:
+            return np.ones(len(rows))
+        spread: Spread | None = self._gaussian
+        if spread is None:
+            self._gaussian = spread = Spread(self.model_, self.kind_, self.X_fit_, self.ridge_)
+        return spread(self.inputs_(rows))
 
     @available_if(_classifies)
-    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+    def decision_function(self, X: Any) -> Array:
         """One score per class (n, classes), or for two classes the score of the second (n,)."""
         f = self._function(X)
         return f[:, 1] - f[:, 0] if len(self.classes_) == 2 else f
 
     @available_if(_classifies)
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any) -> Array:
         """Probabilities of the classes: softmax of the scores at the temperature that suits the left-out scores best."""
         f = self._function(X)
         return probabilities(f, 1.0 / self.temperature_)
 
-    def score(self, X: ArrayLike, y: ArrayLike) -> float:
+    def score(self, X: Any, y: ArrayLike) -> float:
         """Accuracy for classes, R² for numbers."""
         guess = self.predict(X)
         return float(accuracy_score(y, guess) if self.task_ == "classification" else r2_score(y, guess))
@@ -212,7 +215,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
             >>> np.allclose(KernelMachine.load(file).predict([[1.5]]), machine.predict([[1.5]]))
             True
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "dual_coef_")
         return save(self, Path(path))
 
     @classmethod
@@ -226,6 +229,9 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
             FileNotFoundError: no file nowhere.npz; a kernel machine is saved by save(path) or priorscope fit.
         """
         return load(cls(), Path(path), arch)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "dual_coef_")
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any
 
 from priorscope import models
-from priorscope.models import Architecture, Layer, Nonlinearity
+from priorscope.models import Architecture, Layer, Nonlinearity, RadialKernel
 
 __all__ = ["from_plain", "to_plain"]
 
@@ -14,7 +14,7 @@ __all__ = ["from_plain", "to_plain"]
 def _known(name: object) -> type[Any] | None:
     """The layer, nonlinearity or architecture of this library that is called so."""
     found = getattr(models, name, None) if isinstance(name, str) and name in models.__all__ else None
-    if isinstance(found, type) and issubclass(found, Architecture | Layer | Nonlinearity):
+    if isinstance(found, type) and issubclass(found, Architecture | Layer | Nonlinearity | RadialKernel):
         kind: type[Any] = found
         return kind if dataclasses.is_dataclass(kind) else None
     return None
@@ -27,6 +27,8 @@ def to_plain(part: Any) -> Any:
         >>> to_plain(models.Dense(2.0, 0.1))["settings"]["weight_variance"]
         2.0
     """
+    if isinstance(part, float) and part == float("inf"):
+        return {"number": "inf"}
     if part is None or isinstance(part, bool | int | float | str):
         return part
     if isinstance(part, tuple | list):
@@ -49,6 +51,8 @@ def from_plain(plain: Any) -> Any:
         return tuple(from_plain(one) for one in plain)
     if not isinstance(plain, dict):
         return plain
+    if plain == {"number": "inf"}:
+        return float("inf")
     kind = _known(plain.get("is"))
     if kind is None or not isinstance(plain.get("settings"), dict):
         raise ValueError(f"no layer or nonlinearity {plain.get('is')!r} in this version of priorscope")

@@ -1,42 +1,55 @@
-"""The kernel and the ridge with the lowest left-out loss: one decomposition per kernel, many kernels on part of the rows."""
+"""The kernel, inputs and ridge with the lowest left-out loss: one decomposition per kernel, on part of the rows if many."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from priorscope.contracts import KernelModel
+from priorscope.contracts import KernelModel, settled
 from priorscope.inference import RidgePath
+from priorscope.sklearn._inputs import Inputs
 from priorscope.sklearn._loss import Problem, losses
 from priorscope.sklearn._report import Rival, ranked
 
-__all__ = ["Found", "RIDGES", "measure", "search"]
+__all__ = ["RIDGES", "Candidate", "Found", "Race", "measure"]
 
 Array = NDArray[np.float64]
-RIDGES = np.geomspace(1e-5, 10.0, 19)  # in units of the mean eigenvalue of the centred kernel
-SCREENED = 1000  # rows on which all kernels are compared; where there are more, the best go on to all rows
-FINALISTS = 2
+RIDGES = np.geomspace(1e-6, 10.0, 22)  # in units of the mean eigenvalue of the centred kernel
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A model and what is done to its inputs, with the name of both in a report."""
+
+    name: str
+    model: KernelModel
+    inputs: Inputs
+    label: str = "standard"
 
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """A kernel measured on training rows: the rival it is, its losses per sample, left-out scores, and what solves it."""
+    """A kernel measured on training rows: who it is, its losses per sample, left-out scores, and what solves it."""
 
+    candidate: Candidate
     rival: Rival
     loss: Array
-    tie: float
     scores: Array
     path: RidgePath | None = None
     kernel: Array | None = None
 
+    @property
+    def order(self) -> tuple[float, float]:
+        """Lowest first: the loss, then, for equal counts of errors, the squared error."""
+        return round(self.rival.score, 12), self.rival.squared
+
 
 def measure(
-    name: str,
-    model: KernelModel,
+    candidate: Candidate,
     x: Tensor,
     problem: Problem,
     *,
@@ -48,79 +61,77 @@ def measure(
 
     The squared error settles equal losses: misclassification is a count, and neighbours on the grid often tie.
     """
-    pair = model.kernel(x, None, kinds=tuple(kinds))
-    found = []
+    pair = candidate.model.kernel(x, None, kinds=tuple(kinds))
+    found: list[Found] = []
     for kind in kinds:
         K = np.asarray(getattr(pair, kind), dtype=np.float64)
+        if found and found[0].kernel is not None and np.array_equal(K, found[0].kernel):
+            continue  # one function, such as a kernel of the distance, has one kernel
         path = RidgePath.of_kernel(K, problem.weights)
         ridges = path.scale * RIDGES if ridge is None else np.array([max(float(ridge), 1e-10 * path.scale)])
-        scores = path.leave_one_out(problem.targets, ridges)
-        each = np.stack([losses(s, problem, metric) for s in scores])
-        ties = np.array([losses(s, problem, "squared").mean() for s in scores])
-        best = int(np.lexsort((ties, each.mean(1).round(12)))[0])
-        rival = Rival(name, kind, float(ridges[best]), metric, float(each[best].mean()), len(K))
-        found.append(Found(rival, each[best], float(ties[best]), scores[best], path, K))
+        best, each, scores = _best_ridge(path.leave_one_out(problem.targets, ridges), problem, metric)
+        rival = Rival(
+            candidate.name, kind, float(ridges[best]), metric, float(each.mean()), len(K), candidate.label,
+            squared=float(losses(scores, problem, "squared").mean()), wrong=_wrong(scores, problem),
+        )  # fmt: skip
+        found.append(Found(candidate, rival, each, scores, path, K))
     return found
 
 
-def search(
-    models: Mapping[str, KernelModel],
-    x: Tensor,
-    problem: Problem,
-    *,
-    kinds: Sequence[str],
-    metric: str,
-    ridge: float | None,
-    seed: int,
-) -> tuple[Found, tuple[Rival, ...], tuple[str, ...]]:
-    """The best of all kernels, its rivals, and notes; beyond :data:`SCREENED` rows all are compared on that many of them."""
-    n = len(x)
-    if n <= SCREENED or len(models) * len(kinds) == 1:
-        best, every = _best(models, x, problem, kinds=kinds, metric=metric, ridge=ridge)
-        return best, compared(every, best), ()
-    rows = np.sort(np.random.default_rng(seed).permutation(n)[:SCREENED])
-    _, every = _best(models, x[rows], problem.part(rows), kinds=kinds, metric=metric, ridge=ridge)
-    every.sort(key=_order)
-    finalists = [
-        measure(f.rival.name, models[f.rival.name], x, problem, kinds=(f.rival.kind,), metric=metric, ridge=ridge)[0]
-        for f in every[:FINALISTS]
-    ]
-    best = min(finalists, key=_order)
-    stated = next(f for f in every if (f.rival.name, f.rival.kind) == (best.rival.name, best.rival.kind))
-    note = f"all {len(every)} kernels were compared on {SCREENED} of {n} rows, the best {len(finalists)} on all"
-    rivals = [r for r in compared(every, stated) if (r.name, r.kind) != (best.rival.name, best.rival.kind)]
-    return best, (best.rival, *rivals), (note,)
+def _best_ridge(scores: Array, problem: Problem, metric: str) -> tuple[int, Array, Array]:
+    """Which ridge is best, with its losses and its left-out scores."""
+    each = np.stack([losses(s, problem, metric) for s in scores])
+    ties = np.array([losses(s, problem, "squared").mean() for s in scores])
+    best = int(np.lexsort((ties, each.mean(1).round(12)))[0])
+    return best, each[best], scores[best]
 
 
-def _best(
-    models: Mapping[str, KernelModel],
-    x: Tensor,
-    problem: Problem,
-    *,
-    kinds: Sequence[str],
-    metric: str,
-    ridge: float | None,
-) -> tuple[Found, list[Found]]:
-    """The best kernel whole, and all of them without their matrices, which are as large as the data squared."""
-    best: Found | None = None
-    every = []
-    for name, model in models.items():
-        for found in measure(name, model, x, problem, kinds=kinds, metric=metric, ridge=ridge):
-            best = found if best is None or _order(found) < _order(best) else best
-            every.append(replace(found, path=None, kernel=None))
-    assert best is not None
-    return best, every
+def _wrong(scores: Array, problem: Problem) -> float | None:
+    return None if problem.labels is None else float((scores.argmax(1) != problem.labels).mean())
 
 
-def _order(found: Found) -> tuple[float, float]:
-    return round(found.rival.score, 12), found.tie
+class Race:
+    """Candidates measured one after the other on the same rows; only the best one keeps its matrices.
 
+    Example:
+        >>> from priorscope.models import fcn
+        >>> X, y = np.linspace(-1, 1, 20)[:, None], np.linspace(-1, 1, 20)[:, None]
+        >>> race = Race(X, Problem(y, None, np.ones(20)), kinds=("ntk",), metric="squared", ridge=None)
+        >>> race.run([Candidate("fcn-1", fcn(1), Inputs.learnt(X, (1,)))]).rival.name
+        'fcn-1'
+    """
 
-def compared(found: Sequence[Found], best: Found) -> tuple[Rival, ...]:
-    """Each rival with its distance to the best and the standard error of that, from losses paired sample by sample."""
-    rivals = []
-    for f in found:
-        gap = f.loss - best.loss
-        error = float(gap.std(ddof=1) / np.sqrt(len(gap))) if len(gap) > 1 else 0.0
-        rivals.append(best.rival if f.rival == best.rival else replace(f.rival, behind=float(gap.mean()), error=error))
-    return ranked(rivals)
+    def __init__(
+        self, rows: Array, problem: Problem, *, kinds: Sequence[str], metric: str, ridge: float | None
+    ) -> None:
+        self.rows, self.problem = rows, problem
+        self.kinds, self.metric, self.ridge = tuple(kinds), metric, ridge
+        self.best: Found | None = None
+        self.every: list[Found] = []
+
+    def run(self, candidates: Sequence[Candidate]) -> Found:
+        """Measure these too, and hand back the best of all so far."""
+        for one in candidates:
+            x = one.inputs(self.rows)
+            fixed = replace(one, model=settled(one.model, x))
+            for found in measure(fixed, x, self.problem, kinds=self.kinds, metric=self.metric, ridge=self.ridge):
+                self.best = found if self.best is None or found.order < self.best.order else self.best
+                self.every.append(replace(found, path=None, kernel=None))
+        assert self.best is not None
+        return self.best
+
+    def leaders(self, count: int) -> list[Found]:
+        """The best few."""
+        return sorted(self.every, key=lambda f: f.order)[:count]
+
+    def rivals(self, best: Found) -> tuple[Rival, ...]:
+        """All by their distance to ``best`` and the standard error of that, from losses paired sample by sample."""
+        stated = next(f for f in self.every if f.rival.key == best.rival.key)
+        rivals = []
+        for f in self.every:
+            gap = f.loss - stated.loss
+            error = float(gap.std(ddof=1) / np.sqrt(len(gap))) if len(gap) > 1 else 0.0
+            rivals.append(
+                best.rival if f.rival.key == best.rival.key else replace(f.rival, behind=float(gap.mean()), error=error)
+            )
+        return ranked(rivals)

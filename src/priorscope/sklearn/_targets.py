@@ -45,7 +45,11 @@ def read_targets(y: ArrayLike, task: str | None) -> Targets:
     if task is None:
         rows = np.arange(len(np.asarray(y)), dtype=float)[:, None]
         seen = from_arrays(rows, np.asarray(y), test_fraction=0.0)
-        task, notes = seen.task, seen.notes
+        task = seen.task
+        if seen.notes and task == "classification":
+            notes = (f"y is read as {len(seen.classes or ())} classes; pass task='regression' for numbers",)
+        elif seen.notes:
+            notes = ("y is read as numbers; pass task='classification' for classes",)
     return _classes(y, notes) if task == "classification" else _numbers(y, notes)
 
 

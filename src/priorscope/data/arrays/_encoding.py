@@ -42,6 +42,11 @@ class Encoding:
     frame: FrameCoding | None = None
     notes: tuple[str, ...] = ()
 
+    @staticmethod
+    def columns(names: tuple[str, ...], words: tuple[tuple[str, ...] | None, ...]) -> FrameCoding:
+        """The coding of a frame from what was stored of one: names in order, the words of columns that hold words."""
+        return FrameCoding(names, words)
+
     @classmethod
     def learn(cls, x: Values, *, shape: Sequence[int] | None = None, layout: Layout | None = None) -> Encoding:
         """Decide on training rows; ``shape`` is that of one input, for rows that are flattened images or signals."""

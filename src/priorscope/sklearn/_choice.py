@@ -1,0 +1,159 @@
+"""The course of a choice: on which rows, with which inputs, which kernels; the best few then on all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priorscope.contracts import KernelModel
+from priorscope.models import Architecture
+from priorscope.sklearn._flips import FlipAveraged
+from priorscope.sklearn._inputs import Inputs
+from priorscope.sklearn._loss import Problem
+from priorscope.sklearn._report import Rival
+from priorscope.sklearn._search import Candidate, Found, Race, measure
+
+__all__ = ["Choice", "Wishes", "choose"]
+
+Array = NDArray[np.float64]
+SCREENED = 700  # rows on which kernels are compared where there are more
+FINALISTS = 2  # of them measured again on all rows
+FORMS_BY = 2  # models by which the form of the inputs is chosen, before the others are tried
+STRENGTHS = (0.01, 0.1)  # of the regulariser of ZCA, in units of the mean eigenvalue
+SECONDS = 20.0  # that one kernel may take in the comparison: fewer rows where it would take longer
+LARGEST = 4000  # numbers per input up to which whitening is tried: its covariance has the square of them
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What was asked for: models by name, and whether their inputs may be coded, whitened and flipped."""
+
+    models: dict[str, KernelModel]
+    forms: Sequence[str]
+    whiten: bool
+    flips: bool
+    kinds: Sequence[str]
+    metric: str
+    ridge: float | None
+    seed: int
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """The best candidate; measured on all rows (``found`` whole) unless there are too many for that."""
+
+    candidate: Candidate
+    kind: str
+    found: Found
+    rivals: tuple[Rival, ...]
+    notes: tuple[str, ...]
+
+
+def choose(rows: Array, plain: Inputs, problem: Problem, wishes: Wishes, *, exact: bool) -> Choice:
+    """Compare on up to :data:`SCREENED` rows; ``exact`` says whether the best are then measured on all of them."""
+    n = len(rows)
+    part = _screen(rows, plain, problem, wishes, exact)
+    some = rows[part]
+    race = Race(
+        some, problem.part(part), kinds=wishes.kinds, metric=wishes.metric, ridge=wishes.ridge
+    )  # the rows in order, so that a race on all of them is the final one
+    names = list(wishes.models)
+    forms = _forms(rows, plain, wishes.forms)
+    if len(forms) > 1:
+        first = names[:FORMS_BY]
+        race.run([Candidate(m, wishes.models[m], forms[f], f) for f in forms for m in first])
+        assert race.best is not None
+        form = race.best.candidate.label
+        race.run([Candidate(m, wishes.models[m], forms[form], form) for m in names[FORMS_BY:]])
+    else:
+        label, inputs = next(iter(forms.items()))
+        race.run([Candidate(m, wishes.models[m], inputs, label) for m in names])
+    notes = _refine(race, rows, plain, wishes)
+    best = race.leaders(1)[0]
+    if len(part) < n and exact:
+        x = {f.rival.key: f.candidate.inputs(rows) for f in race.leaders(FINALISTS)}
+        again = [
+            measure(
+                f.candidate, x[f.rival.key], problem, kinds=(f.rival.kind,), metric=wishes.metric, ridge=wishes.ridge
+            )[0]
+            for f in race.leaders(FINALISTS)
+        ]
+        best = min(again, key=lambda f: f.order)
+    elif race.best is not None:
+        best = race.best
+    if len(part) < n and len(race.every) > 1:
+        most = min(FINALISTS, len(race.every)) if exact else 1
+        notes.append(
+            f"{len(race.every)} kernels were compared on {len(part)} of {n} rows; the best {most} used all rows"
+        )
+    rivals = [best.rival, *(r for r in race.rivals(best) if r.key != best.rival.key)]
+    return Choice(best.candidate, best.rival.kind, best, tuple(rivals), tuple(notes))
+
+
+def _screen(rows: Array, plain: Inputs, problem: Problem, wishes: Wishes, exact: bool) -> NDArray[np.int64]:
+    """Rows for the comparison, in order: at most :data:`SCREENED`, fewer for dear kernels, every class among them."""
+    n = len(rows)
+    several = len(wishes.models) * len(wishes.kinds) * max(len(wishes.forms), 1) > 1 or wishes.whiten or wishes.flips
+    if not several and exact:
+        return np.arange(n)
+    size = min(n, SCREENED)
+    for model in wishes.models.values():
+        while size > 100 and isinstance(model, Architecture) and _seconds(model, size, plain) > SECONDS:
+            size = int(size / 1.3)
+    if size >= n:
+        return np.arange(n)
+    order = np.random.default_rng(wishes.seed).permutation(n)
+    if problem.labels is not None:  # the first of each class are kept
+        first = np.unique(problem.labels[order], return_index=True)[1]
+        order = np.concatenate([order[first], np.delete(order, first)])
+    return np.sort(order[:size])
+
+
+def _seconds(model: Architecture, n: int, plain: Inputs) -> float:
+    return float(model.estimate(n, None, plain.shape).seconds)
+
+
+def _forms(rows: Array, plain: Inputs, wanted: Sequence[str]) -> dict[str, Inputs]:
+    """Inputs by the name of their form; forms that these numbers do not have are left out, the plain one stays."""
+    made = {"standard": plain}
+    if "codes" in wanted and (coded := plain.coded(rows)) is not None:
+        made["codes"] = coded
+    if "steps" in wanted and (stepped := plain.stepped(rows)) is not None:
+        made["steps"] = stepped
+    if "standard" not in wanted and len(made) > 1:
+        del made["standard"]
+    return made
+
+
+def _refine(race: Race, rows: Array, plain: Inputs, wishes: Wishes) -> list[str]:
+    """Whitening and flips for the best kernel on inputs with positions, each kept where it lowers the left-out loss."""
+    notes = []
+    if wishes.whiten and int(np.prod(plain.shape)) > LARGEST:
+        notes.append(f"whitening was not tried: inputs have more than {LARGEST} numbers")
+    elif wishes.whiten:
+        best = race.leaders(1)[0]
+        white = [plain.whitened(rows, strength) for strength in STRENGTHS]
+        labels = [f"inputs whitened by ZCA ({strength:g})" for strength in STRENGTHS]
+        race.run([replace(best.candidate, inputs=w, label=label) for w, label in zip(white, labels, strict=True)])
+        after = race.leaders(1)[0]
+        kept = after.candidate.label in labels
+        notes.append(_told("regularised ZCA", best, after, kept))
+    if wishes.flips:
+        best = race.leaders(1)[0]
+        flipped = replace(
+            best.candidate, name=f"{best.candidate.name} over flips", model=FlipAveraged(best.candidate.model)
+        )
+        race.run([flipped])
+        after = race.leaders(1)[0]
+        notes.append(_told("averaging over flips", best, after, after.candidate.name == flipped.name))
+    return notes
+
+
+def _told(what: str, before: Found, after: Found, kept: bool) -> str:
+    said = (
+        f"{after.rival.score:.4g} instead of {before.rival.score:.4g}, kept" if kept else "does not lower it, left out"
+    )
+    return f"{what}: left-out loss {said}"

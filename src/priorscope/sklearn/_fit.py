@@ -1,0 +1,162 @@
+"""The fit of a kernel machine to rows of numbers: settings checked, targets read, a kernel chosen, coefficients solved."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from priorscope.checks import NOT_NEGATIVE, SEED, SHAPE, Rule, check, optional, whole, word_or
+from priorscope.contracts import KernelModel, Shape, name_of, require
+from priorscope.sklearn._choice import Wishes, choose
+from priorscope.sklearn._inputs import Inputs
+from priorscope.sklearn._loss import METRICS, Problem, temperature
+from priorscope.sklearn._names import default_names, model_named
+from priorscope.sklearn._report import MachineReport
+from priorscope.sklearn._solution import Solution, by_landmarks, by_margins, by_ridge
+from priorscope.sklearn._targets import Targets, class_weights, read_targets
+
+if TYPE_CHECKING:
+    from priorscope.sklearn._kernel_machine import KernelMachine
+
+__all__ = ["fitted", "settings_checked"]
+
+Array = NDArray[np.float64]
+EXACT = 5000  # rows up to which the solution is exact by default
+LANDMARKS = 3000
+NUMBERS = 80_000_000  # of the features by landmarks: fewer landmarks where rows are very many
+
+_FORMS = ("auto", "standard", "codes", "steps", "raw")
+
+
+def _word(*words: str | None) -> Rule:
+    shown = ", ".join(map(repr, words))
+    return Rule(f"{{name}} of {shown}", lambda v: (v is None or isinstance(v, str)) and v in words)
+
+
+_RULES = {
+    "task": _word("classification", "regression", None),
+    "kind": _word("auto", "ntk", "nngp"),
+    "head": _word("regression", "svm"),
+    "metric": _word(*METRICS, None),
+    "inputs": _word(*_FORMS),
+    "ridge": word_or(NOT_NEGATIVE, "auto"),
+    "landmarks": word_or(whole(2), "auto", "all"),
+    "input_shape": optional(SHAPE),
+    "seed": SEED,
+}
+
+
+def settings_checked(machine: KernelMachine) -> None:
+    """Raise for settings that cannot be meant, before anything is computed."""
+    for name, rule in _RULES.items():
+        check("KernelMachine", name, getattr(machine, name), rule)
+    if machine.features is not None:
+        raise ValueError(
+            f"features={machine.features!r} is not offered by this version: KernelMachine keeps its kernel fixed. Leave it out."
+        )
+
+
+def fitted(machine: KernelMachine, rows: Array, y: ArrayLike) -> None:
+    """Fill the machine with what it learns from rows of numbers, NaN for gaps, and their targets."""
+    given = read_targets(y, machine.task)
+    if machine.head == "svm" and given.labels is None:
+        raise ValueError("head='svm' separates classes; these targets are numbers. Use head='regression'.")
+    shape = _shape(machine, rows.shape[1])
+    plain = Inputs.learnt(rows, shape, machine.inputs != "raw")
+    metric = machine.metric or "squared"
+    if given.labels is None and metric != "squared":
+        raise ValueError(f"metric={metric!r} is for classes; these targets are numbers. Use metric='squared'.")
+    problem = Problem(given.scaled, given.labels, class_weights(given, machine.class_weight))
+    count = _landmarks(machine, len(rows))
+    if machine.head == "svm" and count is not None:
+        raise ValueError(
+            f"head='svm' takes up to {EXACT} rows here; X has {len(rows)}. Use head='regression', or pass fewer rows."
+        )
+    wishes = Wishes(
+        _models(machine, shape),
+        _forms(machine, shape),
+        machine.whiten and len(shape) > 1 and machine.inputs != "raw",
+        machine.flips and len(shape) == 3,
+        ("ntk", "nngp") if machine.kind == "auto" else (machine.kind,),
+        metric,
+        None if machine.ridge == "auto" else float(machine.ridge),
+        machine.seed,
+    )
+    choice = choose(rows, plain, problem, wishes, exact=count is None)
+    best = choice.candidate
+    if count is not None:
+        solution, _ = by_landmarks(
+            best, choice.kind, rows, problem, count=count, metric=metric, ridge=wishes.ridge, seed=machine.seed
+        )
+    elif machine.head == "svm":
+        solution = by_margins(choice.found, best.inputs(rows), problem, metric=metric, seed=machine.seed)
+    else:
+        solution = by_ridge(choice.found, best.inputs(rows), problem)
+    machine.model_, machine.kind_, machine.inputs_ = best.model, choice.kind, best.inputs
+    _keep(machine, given, problem, solution)
+    gaps = int(np.isnan(rows).sum())
+    told = (f"{gaps} missing values were filled in with training medians",) if gaps else ()
+    from_rows = machine.rows_.notes if machine.rows_ is not None else ()
+    notes = (*from_rows, *told, *given.notes, *choice.notes, *solution.notes)
+    machine.report_ = MachineReport(given.task, choice.found.rival, choice.rivals, notes)
+
+
+def _shape(machine: KernelMachine, n_features: int) -> Shape:
+    shape = machine.rows_.shape if machine.rows_ is not None else machine.input_shape
+    if shape is None:
+        return (n_features,)
+    if int(np.prod(shape)) != n_features:
+        raise ValueError(
+            f"input_shape {tuple(shape)} needs {int(np.prod(shape))} features per row; X has {n_features}. Reshape or drop "
+            "columns, or pass another input_shape."
+        )
+    return tuple(int(s) for s in shape)
+
+
+def _models(machine: KernelMachine, shape: Shape) -> dict[str, KernelModel]:
+    """The models to compare by name: those of "auto", or one."""
+    if isinstance(machine.arch, str):
+        names = default_names(shape) if machine.arch == "auto" else (machine.arch,)
+        return {name: model_named(name, shape) for name in names}
+    model = require(
+        machine.arch,
+        KernelModel,
+        "an architecture by name, or a model with a kernel",
+        "Try 'auto', 'fcn-3' or an Architecture.",
+    )
+    return {name_of(model): model}
+
+
+def _forms(machine: KernelMachine, shape: Shape) -> tuple[str, ...]:
+    """Forms of the inputs to compare; only numbers without positions are coded."""
+    if machine.inputs in ("codes", "steps"):
+        if len(shape) > 1:
+            raise ValueError(f"inputs={machine.inputs!r} is for flat features; these have shape {shape}.")
+        return (machine.inputs,)
+    free = machine.inputs == "auto" and isinstance(machine.arch, str) and machine.arch == "auto" and len(shape) == 1
+    return ("standard", "codes", "steps") if free else ("standard",)
+
+
+def _landmarks(machine: KernelMachine, n: int) -> int | None:
+    """How many rows carry the solution; None for all."""
+    if machine.landmarks == "all" or (machine.landmarks == "auto" and n <= EXACT):
+        return None
+    if machine.landmarks == "auto":
+        return max(min(LANDMARKS, NUMBERS // n), 200)
+    wanted = int(machine.landmarks)
+    return None if wanted >= n else wanted
+
+
+def _keep(machine: KernelMachine, given: Targets, problem: Problem, solution: Solution) -> None:
+    """What later predictions need: coefficients, and of the targets classes and temperature, or the unit."""
+    machine.X_fit_, machine.dual_coef_, machine.offset_ = solution.anchors, solution.coefficients, solution.offset
+    machine.ridge_, machine.whole_, machine.task_ = solution.ridge, solution.whole, given.task
+    machine._gaussian = None
+    if given.labels is not None:
+        machine.classes_ = given.classes
+        machine.temperature_ = 1.0 / temperature(solution.scores, given.labels, problem.weights)
+    else:
+        machine.target_mean_, machine.target_scale_, machine._flat = given.mean, given.scale, given.flat
+        machine.residuals_ = (given.scaled - solution.scores) / solution.spread[:, None]
