@@ -113,8 +113,8 @@ def kernel_pca_exponent(kernel: Any, targets: ArrayLike | None = None, *, inputs
         >>> import priorscope as ps
         >>> data = ps.data.digits(classes="parity").subset(400)
         >>> found = kernel_pca_exponent(ps.models.laplace(), data.targets, inputs=data.inputs)
-        >>> sorted(found.estimates), abs(found.power.sum() - 1) < 1e-9
-        (['head', 'modes', 'tail'], True)
+        >>> sorted(found.estimates), round(float(found.power.sum()), 9)
+        (['head', 'modes', 'tail'], 1.0)
     """
     if is_triple(kernel):
         targets, inputs, kernel = kernel.data.targets, kernel.data.inputs, kernel.model
