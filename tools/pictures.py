@@ -144,6 +144,32 @@ def groups() -> Any:
     )
 
 
+def stability() -> Any:
+    """LeNet at initialisation and after 100 steps on MNIST, layer by layer, and what it was shown."""
+    import altair as alt
+
+    data = ps.data.mnist(n_train=5_000, n_test=500).standardised()
+    fresh = [ps.models.lenet().network(data.input_shape, outputs=10, seed=s) for s in range(3)]
+    descent = ps.inference.GradientDescent(1e-3, 100, batch_size=128, optimiser="adam", loss="logistic", record=1)
+    trained = [descent.fit(network, data, seed=s).network() for s, network in enumerate(fresh)]
+    parts = [
+        ps.probes.stability(nets, data, layers=True, name=name).long_table().assign(when=name)
+        for name, nets in (("at initialisation", fresh), ("after training", trained))
+    ]
+    table = pd.concat(parts)
+    table = table[table["of"].str.startswith("relative")]
+    x = alt.X("depth:Q", title="depth (0 first layer, 1 output)")
+    colour = alt.Color("when:N", title=None, sort=["at initialisation", "after training"], legend=alt.Legend(orient="top"))
+    log = alt.Scale(type="log")
+    base = alt.Chart(table)
+    one = alt.Chart(pd.DataFrame({"value": [1.0]})).mark_rule(strokeDash=[4, 4]).encode(y="value:Q")
+    lines = base.mark_line(point=True).encode(x, alt.Y("value:Q", title="relative stability R", scale=log), colour)
+    ends = base.mark_rule().encode(x, alt.Y("low:Q", scale=log), alt.Y2("high:Q"), colour)
+    left = (one + ends + lines).properties(width=330, height=290)
+    right = ps.probes.stability(fresh[0], data, n_seeds=1).pictures()
+    return alt.hconcat(left, right).resolve_scale(color="independent")
+
+
 PICTURES: dict[str, Callable[[], Any]] = {
     "spectrum": spectrum,
     "forecast": forecast,
@@ -158,6 +184,7 @@ PICTURES: dict[str, Callable[[], Any]] = {
     "fluctuations": fluctuations,
     "groups": groups,
     "memory_graph": memory_graph,
+    "stability": stability,
 }
 
 

@@ -27,6 +27,7 @@ COMMANDS: dict[str, str] = {
     "geometry": "priorscope.cli._geometry:geometry",
     "dimension": "priorscope.cli._dimension:dimension",
     "memory": "priorscope.cli._memory:memory",
+    "stability": "priorscope.cli._stability:stability",
 }
 """Every command and where it lives, in the order of the help page. Command files import heavy things inside the function.
 

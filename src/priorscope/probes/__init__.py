@@ -89,6 +89,15 @@ from priorscope.probes.spectra.sphere import (
     sphere_inputs,
     sphere_spectrum,
 )
+from priorscope.probes.stability import (
+    Stability,
+    StabilitySweep,
+    noise_sweep,
+    stability,
+    stability_curve,
+    stability_path,
+    stability_sweep,
+)
 from priorscope.probes.symmetries import Coupling, Symmetry, TwoSample, couple, energy_test, symmetry
 from priorscope.probes.symmetries._blind_spots import BlindSpots, blind_spots
 from priorscope.probes.symmetries._invariance_table import InvarianceTable, invariance_table
@@ -218,4 +227,11 @@ __all__ = [
     "spectral_bias",
     "Spectrum",
     "spectrum",
+    "Stability",
+    "StabilitySweep",
+    "noise_sweep",
+    "stability",
+    "stability_curve",
+    "stability_path",
+    "stability_sweep",
 ]

@@ -8,6 +8,7 @@ from priorscope.data.deformations._folding import FoldTemperatures, fold_tempera
 from priorscope.data.deformations._interpolation import Interpolation, displaced, participation_ratio
 from priorscope.data.deformations._modes import ModeRule, kept_modes, mean_square_gradient, mode_sum
 from priorscope.data.deformations._phases import phase_grid
+from priorscope.data.deformations._rigid import RigidMove, Shift, Turn, Zoom
 from priorscope.data.deformations._transform import Deform, Deformed
 
 __all__ = [
@@ -35,6 +36,10 @@ __all__ = [
     "Deformed",
     "FoldWarning",
     "Interpolation",
+    "RigidMove",
+    "Shift",
+    "Turn",
+    "Zoom",
     "deform",
     "displaced",
     "image_side",

@@ -1,0 +1,19 @@
+"""Stability of networks to deformations and other moves of their inputs, relative to noise of the same size."""
+
+from priorscope.probes.stability._result import Stability, log_interval
+from priorscope.probes.stability._stability import stability
+from priorscope.probes.stability._subject import networks_of
+from priorscope.probes.stability._sweep import StabilitySweep, noise_sweep, stability_sweep
+from priorscope.probes.stability._training import stability_curve, stability_path
+
+__all__ = [
+    "Stability",
+    "StabilitySweep",
+    "log_interval",
+    "networks_of",
+    "noise_sweep",
+    "stability",
+    "stability_curve",
+    "stability_path",
+    "stability_sweep",
+]
