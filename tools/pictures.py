@@ -159,7 +159,9 @@ def stability() -> Any:
     table = pd.concat(parts)
     table = table[table["of"].str.startswith("relative")]
     x = alt.X("depth:Q", title="depth (0 first layer, 1 output)")
-    colour = alt.Color("when:N", title=None, sort=["at initialisation", "after training"], legend=alt.Legend(orient="top"))
+    colour = alt.Color(
+        "when:N", title=None, sort=["at initialisation", "after training"], legend=alt.Legend(orient="top")
+    )
     log = alt.Scale(type="log")
     base = alt.Chart(table)
     one = alt.Chart(pd.DataFrame({"value": [1.0]})).mark_rule(strokeDash=[4, 4]).encode(y="value:Q")

@@ -45,7 +45,7 @@ def pictures(examples: Tensor, radius: float) -> alt.TopLevelMixin:
         for title, image in zip(TITLES, triple):
             rows.append({"row": k, "column": title, "picture": as_png(image, low, high)})
     axis = alt.Axis(orient="top", labelAngle=0, domain=False, ticks=False)
-    return (
+    drawn: alt.TopLevelMixin = (
         alt.Chart(pd.DataFrame(rows), title=f"noise at the average distance of the moved images, {radius:.3g}")
         .mark_image(width=96, height=96)
         .encode(
@@ -55,3 +55,4 @@ def pictures(examples: Tensor, radius: float) -> alt.TopLevelMixin:
         )
         .properties(width=330, height=104 * len(examples))
     )
+    return drawn

@@ -68,7 +68,8 @@ def sphere_noise(like: Tensor, radius: float, seed: int) -> Tensor:
         [2.0, 2.0, 2.0]
     """
     g = torch.randn(like.shape, generator=torch.Generator().manual_seed(seed), dtype=like.dtype)
-    return g * (radius / g.flatten(1).norm(dim=1)).reshape(-1, *[1] * (like.ndim - 1))
+    factor: Tensor = radius / g.flatten(1).norm(dim=1)
+    return g * factor.reshape(-1, *[1] * (like.ndim - 1))
 
 
 def respond(

@@ -135,13 +135,15 @@ class Stability:
             rows = alt.Y("of:N", title=None, sort=list(SYMBOLS.values()), axis=alt.Axis(labelLimit=260))
             marks = base.mark_point(filled=True, size=70).encode(across, rows, tooltip=["of", "value", "low", "high"])
             ends = base.mark_rule().encode(alt.X("low:Q", scale=scale), rows, alt.X2("high:Q"))
-            return (line.encode(x="value:Q") + ends + marks).properties(width=380, height=90)
+            flat: alt.TopLevelMixin = (line.encode(x="value:Q") + ends + marks).properties(width=380, height=90)
+            return flat
         along = alt.X("depth:Q", title="depth (0 first layer, 1 output)")
         up = alt.Y("value:Q", title="stability (smaller is more stable)", scale=scale)
         tips = ["layer", "of", "value", "low", "high"]
         drawn = base.mark_line(point=True).encode(along, up, colour, tooltip=tips)
         ends = base.mark_rule().encode(along, alt.Y("low:Q", scale=scale), alt.Y2("high:Q"), colour)
-        return (line.encode(y="value:Q") + ends + drawn).properties(width=380, height=260)
+        deep: alt.TopLevelMixin = (line.encode(y="value:Q") + ends + drawn).properties(width=380, height=260)
+        return deep
 
     def pictures(self, limit: int = 3) -> alt.TopLevelMixin:
         """Some images x, moved τx, and with noise x + η at the same distance."""

@@ -65,7 +65,9 @@ class StabilitySweep:
         if self.by is not None:
             ends, drawn = ends.encode(color=f"{self.by}:N"), drawn.encode(color=alt.Color(f"{self.by}:N"))
         one = alt.Chart(pd.DataFrame({self.of: [1.0]})).mark_rule(strokeDash=[4, 4]).encode(y=f"{self.of}:Q")
-        return ((one + ends + drawn) if self.of == "R" else ends + drawn).properties(width=400, height=260)
+        layers = (one + ends + drawn) if self.of == "R" else ends + drawn
+        picture: alt.TopLevelMixin = layers.properties(width=400, height=260)
+        return picture
 
 
 def one_row(found: Stability) -> dict[str, Any]:
