@@ -90,7 +90,7 @@ def test_a_correlation_of_a_half_up_to_rounding_is_decided() -> None:
 
 def test_data_efficiency() -> None:
     def error(p: dict[str, Any], i: int, late: dict[str, float]) -> float:
-        m, knee = p["m"], 256 if p["system"] == "GAP_∞" else 512  # the middle of its sizes
+        m, knee = p["m"], 512  # the middle of the sizes
         noise = 0.9 + 0.004 * (7 * i * i % 11)
         return float((min(m, knee) / 64) ** -0.2 * max(m / knee, 1) ** -late.get(p["system"], 0.1) * noise)
 
