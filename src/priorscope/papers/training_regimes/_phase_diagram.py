@@ -31,7 +31,7 @@ SIZES: dict[str, Point] = {
         "n_test": 1400,
         "widths": [2, 3, 4, 6, 8, 10, 12, 16],
         "rescaled": [1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3],
-        "seeds": 12,
+        "seeds": 16,
         "max_turn": 1e-3,
         "max_steps": 8000,
     },
@@ -93,7 +93,7 @@ PAPER = Paper(
     name="phase-diagram",
     title="Width and output scale decide together whether a network fits, and how it learns",
     source=SOURCE,
-    version=2,
+    version=3,
     grid=grid,
     run=run,
     claims=(
