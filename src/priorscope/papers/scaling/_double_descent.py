@@ -33,7 +33,7 @@ SIZES: dict[str, Point] = {
         "common": {"data": "mnist", "n_test": 10_000, "steps": 40_000, "depth": 2, "rate": 1e-3},
         "n_train": 1000,
         "widths": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 22, 30, 60, 120],
-        "norm": (10, [400, 600, 800, 900, 1000, 1100, 1200, 1300, 1400]),
+        "norm": (10, [400, 600, 700, 800, 850, 900, *range(940, 1461, 40)]),  # twenty, most of them near P*
         "seeds": 8,
     },
     "paper": {
@@ -132,7 +132,7 @@ PAPER = Paper(
     name="double-descent",
     title="The test error peaks at the jamming point",
     source=SOURCE,
-    version=2,
+    version=3,
     grid=grid,
     run=run,
     claims=CLAIMS,

@@ -26,7 +26,7 @@ __all__ = [
     "star_of",
 ]
 
-NEAR = 0.5  # the norm's law is fitted where P is at least this part of P*
+SIZES = 6  # numbers of patterns below the transition from which on the law of the norm is fitted
 GRID = 60  # values of P* that are tried
 
 
@@ -125,21 +125,24 @@ def place_of_norm(table: pd.DataFrame) -> Measured:
 
 
 def divergence(n: np.ndarray, norm: np.ndarray, ceiling: float) -> tuple[float, float]:
-    r"""Exponent b and P* of :math:`\|f\| \propto (1 - P/P^*)^{-b}`, P* tuned below ``ceiling`` until the law is straightest.
+    r"""Exponent b and P* of :math:`\|f\| = c + A (1 - P/P^*)^{-b}` with :math:`c \ge 0`, by least squares of relative residuals.
 
-    At fixed N the distance to the transition, N − N*(P), is to first order proportional to P* − P. NaN with fewer than four
-    sizes near the transition.
+    P* is tuned between the last size and ``ceiling`` and b on a grid of 0.02, as the paper tunes N*; the constant is what the norm
+    tends to far from the transition. At fixed N the distance to the transition, N − N*(P), is to first order proportional to
+    P* − P. NaN with fewer than six sizes: four numbers are fitted.
     """
     found, least = (float("nan"), float("nan")), np.inf
+    if len(n) < SIZES:
+        return found
     for star in np.linspace(n.max() * 1.005, max(ceiling, n.max() * 1.01), GRID):
-        near = n >= NEAR * star
-        if near.sum() < 4:
-            continue
-        x, y = np.log(1 - n[near] / star), np.log(norm[near])
-        (slope, _), residual, *_ = np.polyfit(x, y, 1, full=True)
-        spread = float(residual[0]) / ((y - y.mean()) ** 2).sum() if len(residual) else 0.0
-        if spread < least:
-            found, least = (-float(slope), float(star)), spread
+        for exponent in np.arange(0.1, 2.5, 0.02):
+            design = np.stack([np.ones_like(n), (1 - n / star) ** -exponent], 1) / norm[:, None]
+            solution, *_ = np.linalg.lstsq(design, np.ones_like(n), rcond=None)
+            if solution[0] < 0:  # without the constant
+                solution = np.array([0.0, design[:, 1].sum() / (design[:, 1] ** 2).sum()])
+            residual = float(((design @ solution - 1) ** 2).sum())
+            if residual < least:
+                found, least = (float(exponent), float(star)), residual
     return found
 
 
@@ -149,7 +152,7 @@ def norm_exponent(table: pd.DataFrame) -> Measured:
     for _, rows in table[table.part == "norm"].sort_values("n_train").groupby("seed"):
         fits = (rows.overlap_ratio < FITTED).to_numpy()
         first = int(np.argmin(fits)) if not fits.all() else len(fits)
-        if first == len(fits) or first < 4:  # no transition in the ladder, or too few sizes below it
+        if first == len(fits) or first < SIZES:  # no transition in the ladder, or too few sizes below it
             continue
         n, norm = rows.n_train.to_numpy(float), rows.norm_test.to_numpy(float)
         exponent, _ = divergence(n[:first], norm[:first], n[first])
@@ -157,6 +160,6 @@ def norm_exponent(table: pd.DataFrame) -> Measured:
             exponents.append(-exponent)
             grown.append(norm[first - 1] / norm[0])
     if len(exponents) < 3:
-        raise NotMeasured(f"{len(exponents)} seeds have a transition and four sizes near it; three are wanted")
+        raise NotMeasured(f"{len(exponents)} seeds have a transition and {SIZES} sizes below it; three are wanted")
     note = "seeds: " + ", ".join(f"{e:.2f}" for e in exponents)
     return Measured(over_draws(exponents), note + f"; the norm grows by {min(grown):.1f} to {max(grown):.1f}")
