@@ -50,7 +50,7 @@ def verdict(id_: str, table: pd.DataFrame) -> str:
     return judge_claim(CLAIMS[id_], table).verdict
 
 
-def known(smaller: float = 0.5, power: float = 0.7, jump: float = 0.5, loss: float = 1e-3) -> pd.DataFrame:
+def known(smaller: float = 0.5, power: float = 0.7, jump: float = 0.5, loss: float = 1e-4) -> pd.DataFrame:
     rows = []
     for n in (500, 1000, 2000):
         for seed in range(3):

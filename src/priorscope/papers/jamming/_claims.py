@@ -35,7 +35,7 @@ CLAIMS = (
         SOURCE,
         "unsatisfied patterns per weight jump from 0 to 0.7 or more, never below 0.25",
         checks=(
-            Check("N_Δ/N at the lowest losses", measure.jump, between(0.65, 0.9)),
+            Check("N_Δ/N close to the transition", measure.jump, between(0.65, 0.9)),
             Check("smallest N_Δ/N of a jammed run", measure.lowest_jammed, at_least(0.25)),
             Check("runs between the two sides", measure.between_the_sides, at_most(0)),
         ),

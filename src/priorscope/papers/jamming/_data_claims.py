@@ -14,7 +14,7 @@ CLAIMS = (
         SOURCE,
         "on MNIST's principal components N* is smaller and the jump is to half",
         checks=(
-            Check("N_Δ/N at the lowest losses", measure.jump, between(0.4, 0.65)),
+            Check("N_Δ/N close to the transition", measure.jump, between(0.4, 0.65)),
             Check(f"N* over that of random labels, P from {measure.LARGE} on", measure.star_ratio, below(1)),
         ),
     ),

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from priorscope.lab import Measured, NotMeasured
-from priorscope.papers._over_draws import highest, over_draws
-from priorscope.papers.jamming._measures import NEAR, fitted
+from priorscope.papers._over_draws import highest
+from priorscope.papers.jamming._measures import close_to_the_jump, fitted
 from priorscope.statistics import Interval, group_interval
 
 __all__ = ["LARGE", "jump", "slope_difference", "star_ratio"]
@@ -39,19 +39,12 @@ def star_ratio(table: pd.DataFrame) -> Measured:
 
 
 def jump(table: pd.DataFrame) -> Measured:
-    """Unsatisfied patterns per weight in the three jammed runs of lowest loss."""
+    """Unsatisfied patterns per weight in all jammed runs close to the transition."""
     runs = table[table.part == "jump"]
-    jammed = runs[~fitted(runs)].sort_values("loss")
+    jammed = runs[~fitted(runs)]
     if jammed.empty or len(jammed) == len(runs):
         raise NotMeasured("runs of the jump lie on one side")
-    lowest = jammed.head(3)
-    values = lowest.overlap_ratio.to_numpy(float)
-    note = f"{len(jammed)} jammed runs, losses {lowest.loss.max():.1e} and below: " + ", ".join(
-        f"{v:.2f}" for v in values
-    )
-    if float(lowest.loss.max()) > NEAR:
-        raise NotMeasured(f"too far from the transition; {note}")
-    return Measured(over_draws(values), note)
+    return close_to_the_jump(jammed)
 
 
 def slope_difference(table: pd.DataFrame) -> Measured:

@@ -27,11 +27,11 @@ LADDERS: dict[str, tuple[list[tuple[str, int, int, list[float], int]], int]] = {
     "tiny": ([("relu", 2, 6, [0.5, 6.0], 2), ("relu", 3, 5, [6.0], 1), ("tanh", 2, 4, [9.0], 1)], 3000),
     "small": (
         [
-            ("relu", 2, 8, [2.0, 2.4, 2.8, 3.2, 3.6], 3),
-            ("relu", 2, 12, [2.4, 2.7, 3.0, 3.3], 3),
-            ("relu", 2, 16, [2.4, 2.8, 3.2], 2),
-            ("relu", 3, 10, [1.8, 2.2, 2.6, 3.0], 2),
-            ("tanh", 2, 10, [4.5, 5.0], 2),
+            ("relu", 2, 8, [2.0, 2.4, 2.8, 3.2, 3.6], 8),
+            ("relu", 2, 12, [2.4, 2.7, 3.0, 3.3], 8),
+            ("relu", 2, 16, [2.4, 2.8, 3.2], 8),
+            ("relu", 3, 10, [1.8, 2.2, 2.6, 3.0], 8),
+            ("tanh", 2, 10, [4.5, 5.0], 8),
         ],
         100_000,
     ),
@@ -49,7 +49,7 @@ LADDERS: dict[str, tuple[list[tuple[str, int, int, list[float], int]], int]] = {
 # tanh at the transition: (width = dimension, ratios P/N, seeds), depth 2
 SMOOTH: dict[str, tuple[int, list[float], int]] = {
     "tiny": (4, [8.0], 1),
-    "small": (12, [3.8, 4.0, 4.2], 2),
+    "small": (12, [3.8, 4.0, 4.2], 8),
     "paper": (33, [4.0, 4.5, 4.93], 3),
 }
 # networks whose effective parameters are counted: patterns, then (depth, width = dimension)
@@ -211,7 +211,7 @@ PAPER = Paper(
     name="jamming",
     title="Random data jam a deep network like ellipses jam a box",
     source=SOURCE,
-    version=2,
+    version=3,
     grid=grid,
     run=run,
     claims=CLAIMS,

@@ -16,6 +16,7 @@ __all__ = [
     "FITTED",
     "NEAR",
     "between_the_sides",
+    "close_to_the_jump",
     "collapse",
     "cusps",
     "depth_ratio",
@@ -40,7 +41,7 @@ FITTED = 0.1  # a run with fewer living unsatisfied patterns per weight counts a
 FALLING = 1e-6  # so small a loss of the living patterns is still on its way to zero: fitted too
 NEAR = 0.01  # loss (margin 1/2) below which a run is near the transition
 FEW_PRECISION = 4  # so many unsatisfied patterns are an artefact of precision, and count as none
-CLOSE = 1e-3  # loss below which H₀ is looked at: farther in, its delta and its gap are washed out
+CLOSE = 1e-3  # loss below which H₀ and the jump are looked at: farther in, gap and jump are washed out
 
 
 def fitted(rows: pd.DataFrame) -> pd.Series:
@@ -129,18 +130,24 @@ def position(table: pd.DataFrame) -> Measured:
 
 
 def jump(table: pd.DataFrame) -> Measured:
-    """Unsatisfied patterns per weight in the three jammed runs of lowest loss."""
+    """Unsatisfied patterns per weight in all jammed runs close to the transition."""
     runs, jammed = _runs(table), _jammed(table)
     if len(jammed) == len(runs):
         raise NotMeasured("every run is jammed")
-    lowest = jammed.sort_values("loss").head(3)
-    if float(lowest.loss.max()) > NEAR:
+    return close_to_the_jump(jammed)
+
+
+def close_to_the_jump(jammed: pd.DataFrame) -> Measured:
+    """Unsatisfied patterns per weight, over the jammed runs whose loss is at most CLOSE; three are wanted."""
+    close = jammed[jammed.loss <= CLOSE]
+    if len(close) < 3:
         raise NotMeasured(
-            f"the third lowest loss of a jammed run is {lowest.loss.max():.1e}, too far from the transition"
+            f"{len(close)} of {len(jammed)} jammed runs have a loss of {CLOSE} or below; three are wanted"
         )
-    values = lowest.overlap_ratio.to_numpy(float)
-    note = f"losses {lowest.loss.max():.1e} and below: " + ", ".join(f"{v:.2f}" for v in values)
-    return Measured(over_draws(values), note)
+    values = close.overlap_ratio.to_numpy(float)
+    return Measured(
+        over_draws(values), f"{len(close)} of {len(jammed)} jammed runs, {values.min():.2f} to {values.max():.2f}"
+    )
 
 
 def lowest_jammed(table: pd.DataFrame) -> Measured:
