@@ -15,7 +15,7 @@ from priorscope.inference import GradientFlow
 from priorscope.lab import Metrics, Paper, Point
 from priorscope.models import ShallowStack
 from priorscope.papers.training_regimes._stripe_claims import CLAIMS, SOURCE
-from priorscope.probes import compression, frozen_flows
+from priorscope.probes import Compression, compression, frozen_flows
 
 if TYPE_CHECKING:
     import altair as alt
@@ -30,7 +30,7 @@ SIZES: dict[str, Point] = {
     },
     "small": {
         "sizes": [256, 128, 96, 64, 48, 32, 16],
-        "common": {"dim": 5, "width": 100, "kernel_width": 2000, "n_test": 4000, "data_seeds": 8, "rescaled": 1e-4},
+        "common": {"dim": 5, "width": 400, "kernel_width": 2000, "n_test": 4000, "data_seeds": 8, "rescaled": 1e-6},
         "steps": {"max_turn": 1e-3, "max_steps": 60_000},
     },
     "paper": {
@@ -72,7 +72,7 @@ def run(point: Point) -> Metrics:
     start, end = (fitted.members.unflatten(p) for p in (fitted.initial, fitted.params))
     F = alpha * (stack.outputs(end, new) - stack.outputs(start, new))
     informative = torch.eye(dim, 1).double()
-    squeezed = compression(end["w"], informative)
+    squeezed = _compression(end, informative)
     wide = ShallowStack(x[:1], y[:1], point["kernel_width"], [12345]).stacked
     scales = torch.ones(len(sets), 1, dim).double()
     scales[:, :, 1:] /= torch.as_tensor(squeezed.ratio, dtype=torch.float64)[:, None, None]
@@ -83,12 +83,17 @@ def run(point: Point) -> Metrics:
         "lazy": np.array([e for e, _ in lazy]),
         "squeezed": np.array([e for e, _ in after]),
         "compression": squeezed.ratio,
-        "compression_start": compression(start["w"], informative).ratio,
+        "compression_start": _compression(start, informative).ratio,
         "finished": fitted.finished.double().numpy(),
         "finished_lazy": np.array([float(done) for _, done in lazy]),
         "steps": fitted.steps.double().numpy(),
         "neurons": torch.stack([start["w"][0, :, :2], end["w"][0, :, :2]]).numpy(),
     }
+
+
+def _compression(stacked: dict[str, Tensor], informative: Tensor) -> Compression:
+    """Compression of the first-layer weights, every neuron weighted by the size of its readout: what the output sees."""
+    return compression(stacked["c"].abs()[..., None] * stacked["w"], informative)
 
 
 def _frozen(
@@ -149,7 +154,7 @@ PAPER = Paper(
     name="stripe",
     title="Feature learning compresses what does not matter",
     source=SOURCE,
-    version=2,
+    version=3,
     grid=grid,
     run=run,
     claims=CLAIMS,
