@@ -106,7 +106,7 @@ def test_data_efficiency() -> None:
 
 def test_rotated_pixels() -> None:
     def table(gap: float, closes: bool) -> pd.DataFrame:
-        share = lambda m: gap * (500 / m if closes else m / 8000)  # noqa: E731
+        share = lambda m: gap * (500 / m if closes else m / 50000)  # noqa: E731
         return _table(
             "rotated-sota",
             accuracy=lambda p, i: 0.6 - share(p["m"]) * (p["group"] != "identity") + 1e-3 * (p["seed"] - 0.5),

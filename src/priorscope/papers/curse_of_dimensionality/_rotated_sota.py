@@ -24,13 +24,13 @@ SIZES: dict[str, Point] = {
     "small": {"data": "cifar10", "size": 16, "n_test": 2000, "epochs": 8, "least_steps": 200},
     "paper": {"data": "cifar10", "size": 32, "n_test": 10000, "epochs": 200, "least_steps": 5000},
 }
-SAMPLES = {"tiny": [16, 32], "small": [500, 1000, 2000, 4000, 8000], "paper": [1563, 3125, 6250, 12500, 25000, 50000]}
+SAMPLES = {"tiny": [16, 32], "small": [500, 2000, 8000, 50000], "paper": [1563, 3125, 6250, 12500, 25000, 50000]}
 WIDTHS = {
     "tiny": {"resnet18": 4, "mixer": 4},
     "small": {"resnet18": 8, "mixer": 32},
     "paper": {"resnet18": 64, "mixer": 256},
 }
-DRAWS = {"tiny": 1, "small": 2, "paper": 3}
+DRAWS = {"tiny": 1, "small": 3, "paper": 3}
 
 
 def grid(scale: str) -> list[Point]:
@@ -157,7 +157,7 @@ PAPER = Paper(
     name="rotated-sota",
     title="Strong models on rotated pixels",
     source=SOURCE,
-    version=2,
+    version=3,
     grid=grid,
     run=run,
     claims=(
