@@ -127,8 +127,8 @@ def place_of_norm(table: pd.DataFrame) -> Measured:
 def divergence(n: np.ndarray, norm: np.ndarray, ceiling: float) -> tuple[float, float]:
     r"""Exponent b and P* of :math:`\|f\| = c + A (1 - P/P^*)^{-b}` with :math:`c \ge 0`, by least squares of relative residuals.
 
-    P* is tuned between the last size and ``ceiling`` and b on a grid of 0.02, as the paper tunes N*; the constant is what the norm
-    tends to far from the transition. At fixed N the distance to the transition, N − N*(P), is to first order proportional to
+    P* is tuned between the last size and ``ceiling`` and b on a grid of 0.02, as the paper tunes N*; the constant is what the
+    norm tends to far from the transition. At fixed N the distance to the transition, N − N*(P), is to first order proportional to
     P* − P. NaN with fewer than six sizes: four numbers are fitted.
     """
     found, least = (float("nan"), float("nan")), np.inf
