@@ -19,7 +19,7 @@ def test_tiny_scale_runs_and_draws(module):
     table = pd.DataFrame([{**p, **paper.run(p)} for p in paper.points("tiny")])
     assert {judge_claim(claim, table).verdict for claim in paper.claims} == {"not shown"}  # one repeat of the dense net
     assert paper.chart(table).to_dict()["$schema"]
-    assert len(paper.points("small")) >= 15
+    assert len(paper.points("small")) >= 10
 
 
 def circles(**accuracies):
@@ -34,19 +34,24 @@ def circles(**accuracies):
 @pytest.mark.parametrize(
     ("networks", "wanted"),
     [
-        ({"resnet": (0.99, 0.52, 0.5)}, "holds"),
-        ({"resnet": (0.99, 0.8, 0.7)}, "fails"),  # better than chance elsewhere
-        ({"resnet": (0.99, 0.65, 0.5)}, "not shown"),
-        ({"resnet": (0.7, 0.5, 0.5)}, "fails"),  # not learned at the top either
-        ({"resnet": (0.99, 0.52, 0.5), "residual": (0.99, 0.5, 0.5)}, "holds"),
-        ({"resnet": (0.99, 0.52, 0.5), "residual": (0.95, 0.96, 0.96)}, "fails"),  # two networks that disagree
-        ({"mlp": (0.99, 0.8, 0.99), "resnet": (0.99, 0.52, 0.5)}, "fails"),
+        ({"normalised": (0.99, 0.52, 0.5)}, "holds"),
+        ({"normalised": (0.99, 0.8, 0.7)}, "fails"),  # better than chance elsewhere
+        ({"normalised": (0.99, 0.65, 0.5)}, "not shown"),
+        ({"normalised": (0.7, 0.5, 0.5)}, "fails"),  # not learned at the top either
+        ({"mlp": (0.99, 0.8, 0.99), "normalised": (0.99, 0.52, 0.5)}, "fails"),
         ({}, "not shown"),
     ],
 )
 def test_circles(networks, wanted):
     (claim,) = _circles.PAPER.claims
     assert judge_claim(claim, circles(**networks)).verdict == wanted
+
+
+def test_circles_that_were_not_fitted_decide_nothing():
+    unfitted = circles(normalised=(0.99, 0.52, 0.5)).assign(train_bottom=0.5)  # at chance on its training set too
+    found = checks(_circles, unfitted)
+    assert found["residual networks, other planes"] == "not shown"
+    assert found["residual networks, top plane"] == "holds"
 
 
 def directions(decay, dense=0.0, fit=1.0):

@@ -19,7 +19,7 @@ __all__: list[str] = []
 
 
 def build(name: str, outputs: int = 1, channels: int = 1, size: int = 8, width: int | None = None) -> Any:
-    """The module of a name, with GELU and without normalisation: mlp (two layers), lenet, resnet (ResNet18), residual."""
+    """The module of a name, with GELU: mlp (two layers), lenet, resnet (ResNet18), residual; normalised is ResNet18 with group norm."""
     if name not in WIDTHS:
         raise ValueError(f"models here are {', '.join(WIDTHS)}; got {name!r}.")
     makers: dict[str, Callable[[], models.FiniteModel]] = {
@@ -27,6 +27,7 @@ def build(name: str, outputs: int = 1, channels: int = 1, size: int = 8, width: 
         "lenet": lambda: models.lenet("gelu"),
         "resnet": lambda: models.resnet18("gelu", normalisation=False),
         "residual": models.small_resnet,
+        "normalised": lambda: models.resnet18("gelu", normalisation="group"),
     }
     width = WIDTHS[name] if width is None else width
     return makers[name]().network((channels, size, size), width=width, outputs=outputs)

@@ -12,7 +12,13 @@ if TYPE_CHECKING:
 __all__: list[str] = []
 
 SOURCE = "Geometric inductive biases of deep networks: the role of data and architecture"
-WIDTHS = {"mlp": 100, "lenet": 6, "resnet": 4, "residual": 8}  # published: 100, 6 and, for ResNet18, 64
+WIDTHS = {
+    "mlp": 100,
+    "lenet": 6,
+    "resnet": 4,
+    "residual": 8,
+    "normalised": 16,
+}  # published: 100, 6 and, for ResNet18, 64
 REDUCED = (
     "Reduced: 1×8×8 inputs, 640 samples (10 per dimension, as published), a residual network of three convolutions with "
     "global pooling in place of ResNet18"
@@ -39,7 +45,7 @@ def models_of(scale: str) -> tuple[str, ...]:
 
 def width_of(name: str, scale: str) -> int:
     """Width of a model: the published one at the scale ``paper``, a ResNet18 of width 4 below."""
-    return 64 if name == "resnet" and scale == "paper" else WIDTHS[name]
+    return 64 if name in ("resnet", "normalised") and scale == "paper" else WIDTHS[name]
 
 
 def rows_of(table: pd.DataFrame, part: str | None, model: str) -> pd.DataFrame:
