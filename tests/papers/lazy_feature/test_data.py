@@ -19,7 +19,8 @@ def known(dense: float = 0.02, conv: float = 0.02, done: float = 1.0) -> pd.Data
         gain = conv if kind == "conv" else -dense
         for seed in range(2):
             error = np.stack([0.2 + 3 * noise, 0.2 + gain + 2 * noise])
-            rows.append({"kind": kind, "data": data, "seed": seed, "error": error, "finished": np.full((2, 4), done)})
+            row = {"kind": kind, "data": data, "seed": seed, "error": error, "finished": np.full((2, 4), done)}
+            rows.append({**row, "ensemble": np.array([0.2, 0.2 + gain + 1e-3 * seed])})
     return pd.DataFrame(rows)
 
 
@@ -30,6 +31,12 @@ def test_the_claim_knows_the_papers_table_and_its_opposites():
     assert judge_claim(CLAIM, known(conv=0.003)).verdict == "not shown"
     assert judge_claim(CLAIM, known(done=0.5)).verdict == "not shown"
     table = known()
+    alike = [np.array([0.2, 0.2])] * len(
+        table
+    )  # of dense networks ensembles count, of convolutional ones every network
+    found = {check.name: check.verdict for check in judge_claim(CLAIM, table.assign(ensemble=alike)).checks}
+    assert {verdict for name, verdict in found.items() if "dense" in name} == {"fails"}
+    assert {verdict for name, verdict in found.items() if "conv" in name} == {"holds"}
     assert judge_claim(CLAIM, table[table.kind == "conv"]).verdict == "not shown"
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pytest
+import torch
 
 from priorscope.lab import judge_claim
-from priorscope.papers.training_regimes._stripe import PAPER
+from priorscope.papers.training_regimes._stripe import PAPER, _compression
 
 CLAIMS = {claim.id: claim for claim in PAPER.claims}
 
@@ -34,6 +36,13 @@ def test_claims_know_the_papers_table_and_its_opposites():
     assert judge_claim(CLAIMS["L.14"], known(done=0.5)).verdict == "not shown"
     table = known()
     assert judge_claim(CLAIMS["L.14b"], table.assign(squeezed=table.lazy)).verdict == "fails"
+
+
+def test_neurons_count_by_their_readout():
+    w = torch.tensor([[[4.0, 1.0], [0.0, 3.0]]])  # one network of two neurons; the second points across
+    ends = [{"w": w, "c": torch.tensor([[1.0, second]])} for second in (0.0, 1.0)]
+    found = [float(_compression(end, torch.eye(2, 1)).ratio[0]) for end in ends]
+    assert found == pytest.approx([4.0, (16 / 10) ** 0.5])
 
 
 def test_tiny_runs_are_measured_and_drawn():

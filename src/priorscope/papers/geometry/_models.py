@@ -19,7 +19,10 @@ __all__: list[str] = []
 
 
 def build(name: str, outputs: int = 1, channels: int = 1, size: int = 8, width: int | None = None) -> Any:
-    """The module of a name, with GELU: mlp (two layers), lenet, resnet (ResNet18), residual; normalised is ResNet18 with group norm."""
+    """The module of a name, with GELU: mlp (two layers), lenet, resnet (ResNet18), residual.
+
+    ``normalised`` is ResNet18 with group normalisation; the others have none.
+    """
     if name not in WIDTHS:
         raise ValueError(f"models here are {', '.join(WIDTHS)}; got {name!r}.")
     makers: dict[str, Callable[[], models.FiniteModel]] = {
