@@ -19,6 +19,7 @@ from priorscope.inference.networks._members import Members
 from priorscope.inference.networks._stacked import can_batch, over_networks, stacked_accuracy, train_stacked
 from priorscope.inference.networks._stop import AllFitted, LossBelow, StopRule, as_stop
 from priorscope.inference.networks._trained import FittedNetworks
+from priorscope.inference.networks._training import TrainingRun
 
 __all__ = [
     # kernels
@@ -36,6 +37,7 @@ __all__ = [
     "GradientFlow",
     "FourthOrderFlow",
     "train_hinge",
+    "TrainingRun",
     "Members",
     "train_stacked",
     "stacked_accuracy",
