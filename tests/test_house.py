@@ -30,7 +30,7 @@ ALLOWED = {
     "system": {"data", "models", "inference"},
     "probes": SPINE,
     "report": {"lab"},
-    "profiles": {*SPINE, "report"},
+    "profiles": {*SPINE, "report", "sklearn"},
     "papers": {*SPINE, "lab", "memory", "report", "profiles"},
     "validation": {*SPINE, "lab", "report", "profiles", "papers"},
     "serve": {"lab", "papers", "report"},

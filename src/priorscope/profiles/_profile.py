@@ -264,6 +264,7 @@ def profile(
         unit=prepared.unit,
         input_shape=native.input_shape,
         kernel_shape=ready.input_shape,
+        framed=hasattr(data, "columns"),
         rows=kernel_rows(ranked, horizon, goal, ready.task, prepared.unit),
         metric=Metric.MISCLASSIFICATION if ready.task == "classification" else Metric.RMSE,
     )

@@ -26,6 +26,8 @@ from priorscope.statistics import Interval
 if TYPE_CHECKING:
     import altair as alt
 
+    from priorscope.sklearn import Shortlist
+
 __all__ = ["CandidateProfile", "Profile"]
 
 
@@ -116,6 +118,7 @@ class Profile:
     draws: int = 1
     input_shape: tuple[int, ...] = ()  # of one input as it came, which networks are given
     kernel_shape: tuple[int, ...] = ()  # of one input as kernels see it: large images and signals are averaged
+    framed: bool = False  # whether inputs came in a frame, whose words and gaps are encoded
 
     @property
     def to(self) -> int:
@@ -190,6 +193,42 @@ class Profile:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text, encoding="utf-8")
         return text
+
+    def build(self, kind: str | None = None) -> Shortlist:
+        """The winner as an estimator of scikit-learn, not fitted: ``fit``, ``predict``, and for classes ``predict_proba``.
+
+        It keeps the rows that may still be best and chooses again at ``fit``, by cross-validation on all the samples it is
+        given: in closed form for kernel machines, by fitting again for the others; its ``report_`` tells the choice. X has the
+        form in which it was profiled: a frame with words and gaps, images, rows. ``kind``: "kernel", "network" (the best one)
+        or "classical" for predictors of that kind only.
+
+        Example:
+            >>> import priorscope as ps, torch
+            >>> x = torch.randn(80, 3, generator=torch.Generator().manual_seed(0))
+            >>> model = ps.profile(x, x[:, 0] * x[:, 1], deep=False).build("kernel").fit(x, x[:, 0] * x[:, 1])
+            >>> model.predict(x[:2]).shape, model.report_.rows
+            ((2,), 80)
+        """
+        from priorscope.profiles._build import build
+
+        return build(self, kind)
+
+    def code(self, kind: str | None = None) -> str:
+        """The few lines of Python that build the winner (or the best of a ``kind``) without the profile.
+
+        Example:
+            >>> import priorscope as ps, torch
+            >>> x = torch.randn(80, 3, generator=torch.Generator().manual_seed(0))
+            >>> print(ps.profile(x, x[:, 0] * x[:, 1], deep=False).code("kernel"))
+            import priorscope as ps
+            <BLANKLINE>
+            model = ps.KernelMachine('fcn-...)
+            model.fit(X, y)
+            model.predict(X_new)
+        """
+        from priorscope.profiles._code import code
+
+        return code(self, kind)
 
     def charts(self) -> dict[str, alt.TopLevelMixin]:
         """The charts of the page by name, each an Altair chart."""

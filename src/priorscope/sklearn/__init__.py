@@ -3,6 +3,22 @@
 from priorscope.sklearn._kernel_machine import KernelMachine
 from priorscope.sklearn._ntk import NTKClassifier, NTKRegressor
 from priorscope.sklearn._report import MachineReport, Rival
+from priorscope.sklearn._shortlist import Contender, Shortlist, ShortlistReport
 from priorscope.sklearn._spread import Spread
+from priorscope.sklearn._steps import Encode, Shrink
+from priorscope.sklearn._trained_network import TrainedNetwork
 
-__all__ = ["KernelMachine", "MachineReport", "NTKClassifier", "NTKRegressor", "Rival", "Spread"]
+__all__ = [
+    "Contender",
+    "Encode",
+    "KernelMachine",
+    "MachineReport",
+    "NTKClassifier",
+    "NTKRegressor",
+    "Rival",
+    "Shortlist",
+    "ShortlistReport",
+    "Shrink",
+    "Spread",
+    "TrainedNetwork",
+]

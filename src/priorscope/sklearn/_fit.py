@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from priorscope.checks import NOT_NEGATIVE, SEED, SHAPE, Rule, check, optional, whole, word_or
 from priorscope.contracts import KernelModel, Shape, name_of, require
+from priorscope.inference import RidgePath
 from priorscope.sklearn._choice import Wishes, choose
 from priorscope.sklearn._inputs import Inputs
 from priorscope.sklearn._loss import METRICS, Problem, temperature
@@ -58,8 +59,11 @@ def settings_checked(machine: KernelMachine) -> None:
         )
 
 
-def fitted(machine: KernelMachine, rows: Array, y: ArrayLike) -> None:
-    """Fill the machine with what it learns from rows of numbers, NaN for gaps, and their targets."""
+def fitted(machine: KernelMachine, rows: Array, y: ArrayLike) -> RidgePath | None:
+    """Fill the machine with what it learns from rows of numbers, NaN for gaps, and their targets.
+
+    Given back is the decomposition of the training kernel, None where the solution is by landmarks or margins.
+    """
     given = read_targets(y, machine.task)
     if machine.head == "svm" and given.labels is None:
         raise ValueError("head='svm' separates classes; these targets are numbers. Use head='regression'.")
@@ -101,6 +105,7 @@ def fitted(machine: KernelMachine, rows: Array, y: ArrayLike) -> None:
     from_rows = machine.rows_.notes if machine.rows_ is not None else ()
     notes = (*from_rows, *told, *given.notes, *choice.notes, *solution.notes)
     machine.report_ = MachineReport(given.task, choice.found.rival, choice.rivals, notes)
+    return choice.found.path if count is None and machine.head == "regression" else None
 
 
 def _shape(machine: KernelMachine, n_features: int) -> Shape:

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from priorscope.checks import FRACTION, check
 from priorscope.contracts import KernelModel, Shape, kernel_matrix
+from priorscope.inference import RidgePath
 from priorscope.sklearn._fit import fitted, settings_checked
 from priorscope.sklearn._loss import probabilities
 from priorscope.sklearn._rows import Rows, needs_encoding
@@ -109,6 +110,11 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: ArrayLike) -> KernelMachine:
         """Choose kernel and ridge, and solve for the coefficients; X may be an array, images, or a pandas frame."""
+        self._decomposed(X, y)
+        return self
+
+    def _decomposed(self, X: Any, y: ArrayLike) -> RidgePath | None:
+        """Fit, and hand out the decomposition of the training kernel where the solution is by ridge on all rows."""
         settings_checked(self)
         if y is None:
             raise ValueError("KernelMachine requires y to be passed, but the target y is None.")
@@ -124,8 +130,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
             rows, _ = validate_data(
                 self, X, y, dtype=np.float64, ensure_all_finite="allow-nan", multi_output=True, ensure_min_samples=2
             )
-        fitted(self, rows, y)
-        return self
+        return fitted(self, rows, y)
 
     def _numbers(self, X: Any) -> Array:
         """Rows of numbers (n, features) as ``fit`` read them, NaN where there is a gap."""

@@ -1,0 +1,137 @@
+"""From a profile to something that predicts: the rows that may still be best, as one estimator of scikit-learn."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from sklearn.base import BaseEstimator, clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from torch import Tensor, nn
+
+from priorscope.models import Kernel, UserNetwork
+from priorscope.probes import empirical_ntk
+from priorscope.profiles._kind import Kind
+from priorscope.profiles._metric import Metric
+from priorscope.profiles._row import EstimatorRecipe, KernelRecipe, NetworkRecipe, Row
+from priorscope.sklearn import KernelMachine, Shortlist, Shrink, TrainedNetwork
+
+if TYPE_CHECKING:
+    from priorscope.profiles._result import Profile
+
+__all__ = ["build", "chosen_rows", "estimator_of"]
+
+_MOST = 6  # members of a shortlist
+_BATCH = 32  # of the networks that a profile trains
+_KINDS = {
+    "kernel": (Kind.KERNEL,),
+    "network": (Kind.NETWORK,),
+    "classical": (Kind.CLASSICAL, Kind.ESTIMATOR),
+}
+_METRICS = {
+    Metric.MISCLASSIFICATION: "error",
+    Metric.BALANCED_ERROR: "balanced",
+    Metric.AUC: "auc",
+    Metric.LOG_LOSS: "log-loss",
+}
+
+
+class TangentKernel:
+    """The tangent kernel of a finite network at its present weights, as a model with a kernel.
+
+    Example:
+        >>> import torch
+        >>> TangentKernel(torch.nn.Linear(2, 1, bias=False)).kernel(torch.eye(2)).ntk.tolist()
+        [[1.0, 0.0], [0.0, 1.0]]
+    """
+
+    def __init__(self, network: nn.Module) -> None:
+        self.network = network
+
+    def kernel(self, x1: Tensor, x2: Tensor | None = None, *, kinds: tuple[str, ...] = ("ntk",)) -> Kernel:
+        """The kernel between two batches; there is no other than the tangent kernel."""
+        found = empirical_ntk(self.network, x1.float(), None if x2 is None else x2.float()).detach()
+        return Kernel(ntk=found.to(x1.dtype))
+
+
+def build(result: Profile, kind: str | None = None) -> Shortlist:
+    """The estimator of a profile: see :meth:`Profile.build`."""
+    metric = _METRICS.get(result.metric, "error" if result.task == "classification" else "squared")
+    if result.metric is Metric.SQUARED_ERROR:
+        metric = "squared"
+    members = [(row.name, estimator_of(row, result)) for row in chosen_rows(result, kind)]
+    positions = result.input_shape if len(result.input_shape) > 1 else None
+    return Shortlist(members, task=result.task, metric=metric, input_shape=positions)
+
+
+def chosen_rows(result: Profile, kind: str | None = None) -> list[Row]:
+    """The rows of a shortlist, best first: all that are not clearly worse than the first, and the best of each kind.
+
+    Networks take part where they may be best, for they take longest to measure again; of a kind asked for, the first only.
+    """
+    if kind is not None:
+        kinds = _kinds(kind)
+        rows = [row for row in result.rows if row.kind in kinds]
+        if not rows:
+            raise ValueError(f"the profile has no {kind} to build; it has {_present(result)}.")
+        return rows[:1] if kind == "network" else [r for r in rows if not r.standing.clearly_behind][:_MOST] or rows[:1]
+    near = [row for row in result.rows if not row.standing.clearly_behind][:_MOST]
+    always = [result.best, result.best_of(Kind.KERNEL), result.best_of(Kind.CLASSICAL)]
+    found = {row.name: row for row in (*near, *(r for r in always if r is not None))}
+    return [row for row in result.rows if row.name in found]
+
+
+def _kinds(kind: str) -> tuple[Kind, ...]:
+    if kind in _KINDS:
+        return _KINDS[kind]
+    raise ValueError(f"build takes {', '.join(map(repr, _KINDS))} or nothing; got {kind!r}.")
+
+
+def _present(result: Profile) -> str:
+    return ", ".join(dict.fromkeys(row.kind.plural for row in result.rows)) or "no rows"
+
+
+def estimator_of(row: Row, result: Profile) -> BaseEstimator:
+    """The predictor of one row as an estimator that takes flat rows of numbers."""
+    if isinstance(row.recipe, KernelRecipe):
+        return _kernel(row.recipe, result)
+    if isinstance(row.recipe, NetworkRecipe):
+        return _network(row, row.recipe, result)
+    assert isinstance(row.recipe, EstimatorRecipe)
+    if row.kind is Kind.ESTIMATOR:
+        return clone(row.recipe.estimator)
+    return make_pipeline(StandardScaler(), clone(row.recipe.estimator))
+
+
+def _kernel(recipe: KernelRecipe, result: Profile) -> BaseEstimator:
+    """A kernel machine at the size that kernels were measured at; ridge by leave-one-out at fit."""
+    assert recipe.candidate is not None
+    shape = result.kernel_shape if len(result.kernel_shape) > 1 else None
+    found = recipe.candidate.model
+    if isinstance(found, UserNetwork):  # at the size of networks, and with their kernel as they start
+        whole = result.input_shape if len(result.input_shape) > 1 else None
+        return KernelMachine(TangentKernel(found), kind="ntk", task=result.task, input_shape=whole)
+    model = recipe.candidate.name if recipe.candidate.options else found
+    machine = KernelMachine(model, kind=recipe.kernel, task=result.task, input_shape=shape)
+    if shape is None or result.kernel_shape == result.input_shape:
+        return machine
+    return make_pipeline(Shrink(tuple(result.input_shape), tuple(result.kernel_shape)), machine)
+
+
+def _network(row: Row, recipe: NetworkRecipe, result: Profile) -> BaseEstimator:
+    """A network trained for as many epochs as did best on the pilot."""
+    assert recipe.candidate is not None
+    model: object = recipe.candidate.name if recipe.candidate.options else recipe.candidate.model
+    tokens = isinstance(model, UserNetwork) and model.takes_tokens
+    epochs = recipe.steps * _BATCH / max(row.curve.last[0], 1)
+    return TrainedNetwork(
+        model,
+        task=result.task,
+        width=recipe.width or 1,
+        learning_rate=float(f"{recipe.rate:.3g}"),
+        epochs=math.ceil(epochs),
+        min_steps=min(recipe.steps, 100),
+        input_shape=tuple(result.input_shape) if len(result.input_shape) > 1 else None,
+        tokens=tokens,
+    )

@@ -1,0 +1,73 @@
+"""The few lines of Python that build a row of a profile without the profile."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING
+
+from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
+
+from priorscope.profiles._build import chosen_rows, estimator_of
+from priorscope.sklearn import KernelMachine, Shrink, TrainedNetwork
+
+if TYPE_CHECKING:
+    from priorscope.profiles._result import Profile
+
+__all__ = ["code"]
+
+
+def code(result: Profile, kind: str | None = None) -> str:
+    """Lines that build the winner (or the best of a kind), fit it and predict: see :meth:`Profile.code`."""
+    row = result.best if kind is None else chosen_rows(result, kind)[0]
+    estimator = estimator_of(row, result)
+    steps = [step for _, step in estimator.steps] if isinstance(estimator, Pipeline) else [estimator]
+    needs: set[str] = set()
+    made = [_written(step, needs) for step in steps]
+    if (result.framed or len(result.input_shape) > 1) and not isinstance(steps[0], KernelMachine):
+        shape = f"input_shape={tuple(result.input_shape)}" if len(result.input_shape) > 1 else ""
+        made.insert(0, f"ps.sklearn.Encode({shape})")
+        needs.add("import priorscope as ps")
+    if len(made) > 1:
+        needs.add("from sklearn.pipeline import make_pipeline")
+        inside = "\n".join(f"    {line}," for line in made)
+        text = f"model = make_pipeline(\n{inside}\n)"
+    else:
+        text = f"model = {made[0]}"
+    order = sorted(needs, key=lambda line: (not line.startswith("import"), line))
+    return "\n".join([*order, "", text, "model.fit(X, y)", "model.predict(X_new)"])
+
+
+def _written(step: BaseEstimator, needs: set[str]) -> str:
+    """One estimator as a call, with the arguments that differ from their defaults; imports are added to ``needs``."""
+    kind = type(step)
+    if kind.__module__.startswith("priorscope."):
+        needs.add("import priorscope as ps")
+        place = "ps." if isinstance(step, KernelMachine) else "ps.sklearn."
+    else:
+        package = ".".join(part for part in kind.__module__.split(".") if not part.startswith("_"))
+        needs.add(f"from {package} import {kind.__name__}")
+        place = ""
+    return f"{place}{kind.__name__}({', '.join(_arguments(step))})"
+
+
+def _arguments(step: BaseEstimator) -> list[str]:
+    """The arguments of a call: the model first, then those that are not as by default."""
+    given = []
+    values = step.get_params(deep=False)
+    for name, parameter in inspect.signature(type(step).__init__).parameters.items():
+        if name == "self" or name not in values:
+            continue
+        value = values[name]
+        if isinstance(value, BaseEstimator):
+            given.append(f"{type(value).__name__}({', '.join(_arguments(value))})")
+        elif name in ("arch", "model") and isinstance(step, KernelMachine | TrainedNetwork):
+            given.append(repr(value) if isinstance(value, str) else "your_model")
+        elif isinstance(step, Shrink) or (not _same(value, parameter.default) and name != "task"):
+            prefix = "" if isinstance(step, Shrink) else f"{name}="
+            given.append(f"{prefix}{value!r}")
+    return given
+
+
+def _same(value: object, default: object) -> bool:
+    return type(value) is type(default) and value == default

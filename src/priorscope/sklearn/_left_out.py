@@ -1,0 +1,112 @@
+"""Predictions for rows whose fold was left out: in closed form for kernel machines, by fitting again for all others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone
+from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.pipeline import Pipeline
+
+from priorscope.sklearn._kernel_machine import KernelMachine
+
+__all__ = ["closed_form", "folds_of", "may_be_closed", "refitted", "scores_of"]
+
+Array = NDArray[np.float64]
+
+
+def folds_of(y: NDArray[Any], n_folds: int, classes: bool, seed: int) -> list[NDArray[np.int64]]:
+    """Rows of each fold; for classes each fold has its share of every class, where the smallest class allows two folds.
+
+    Example:
+        >>> [len(f) for f in folds_of(np.arange(10.0), 3, False, 0)]
+        [4, 3, 3]
+    """
+    if classes:
+        _, counts = np.unique(y, return_counts=True)
+        if counts.min() >= 2:
+            splitter: KFold = StratifiedKFold(min(n_folds, int(counts.min())), shuffle=True, random_state=seed)
+            return [test for _, test in splitter.split(np.zeros(len(y)), y)]
+    splitter = KFold(min(n_folds, len(y)), shuffle=True, random_state=seed)
+    return [test for _, test in splitter.split(np.zeros(len(y)))]
+
+
+def may_be_closed(estimator: BaseEstimator) -> bool:
+    """Whether it ends with a kernel machine whose left-out predictions have a closed form.
+
+    Example:
+        >>> may_be_closed(KernelMachine("fcn-1")), may_be_closed(Pipeline([("machine", KernelMachine(class_weight="balanced"))]))
+        (True, False)
+    """
+    last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+    return isinstance(last, KernelMachine) and last.class_weight is None and last.head == "regression"
+
+
+def closed_form(
+    estimator: BaseEstimator, rows: Array, y: NDArray[Any], targets: Array, folds: list[NDArray[np.int64]]
+) -> tuple[BaseEstimator, Array | None]:
+    r"""A kernel machine (or a pipeline that ends with one) fitted to all rows, and its outputs for left-out folds.
+
+    With :math:`A = P(PKP + r)^{-1}P` (:class:`priorscope.inference.RidgePath`) and F the rows of one fold,
+
+    .. math:: f_{-F}(x_F) = y_F - (A_{FF})^{-1} (A y)_F,
+
+    the block inverse of Rasmussen & Williams (2006, eq. 5.12) for several rows. Equal to fitting without the fold with the
+    ridge, the kernel and the standardised inputs of all rows. None where rows are too many for the whole kernel.
+
+    Example:
+        >>> X = np.linspace(-1, 1, 12)[:, None]
+        >>> folds = [np.arange(0, 12, 2), np.arange(1, 12, 2)]
+        >>> _, out = closed_form(KernelMachine("fcn-1", ridge=1e-3), X, X[:, 0], X, folds)
+        >>> bool(np.abs(out - X).max() < 0.1)
+        True
+    """
+    fitted = clone(estimator)
+    machine, x = fitted, rows
+    if isinstance(fitted, Pipeline):
+        machine = fitted.steps[-1][1]
+        for _, step in fitted.steps[:-1]:
+            x = step.fit_transform(x, y)
+    path = machine._decomposed(x, y)
+    if path is None:
+        return fitted, None
+    A = (path.modes / (path.eigenvalues + max(machine.ridge_, 1e-12 * path.scale))) @ path.modes.T
+    weights = A @ targets
+    found = np.empty_like(targets)
+    for left in folds:
+        found[left] = targets[left] - np.linalg.solve(A[np.ix_(left, left)], weights[left])
+    return fitted, found
+
+
+def scores_of(estimator: BaseEstimator, rows: Array, classes: NDArray[Any] | None) -> Array:
+    """Outputs (n, outputs) of a fitted estimator: one score per class where there are classes, else predictions."""
+    if classes is None:
+        found = np.asarray(estimator.predict(rows), dtype=np.float64)
+        return found.reshape(len(rows), -1)
+    if hasattr(estimator, "predict_proba"):
+        given = np.asarray(estimator.predict_proba(rows), dtype=np.float64)
+    elif hasattr(estimator, "decision_function"):
+        given = np.asarray(estimator.decision_function(rows), dtype=np.float64)
+        given = np.stack([-given, given], 1) / 2 if given.ndim == 1 else given
+    else:
+        given = (np.asarray(estimator.predict(rows))[:, None] == estimator.classes_).astype(np.float64)
+    scores = np.full((len(rows), len(classes)), given.min() - 1.0)  # a class that this fold did not have
+    scores[:, np.searchsorted(classes, estimator.classes_)] = given
+    return scores
+
+
+def refitted(
+    estimator: BaseEstimator, rows: Array, y: NDArray[Any], folds: list[NDArray[np.int64]], classes: NDArray[Any] | None
+) -> Array:
+    """Outputs (n, outputs) for each fold by an estimator fitted to the others."""
+    parts: list[tuple[NDArray[np.int64], Array]] = []
+    for test in folds:
+        train = np.setdiff1d(np.arange(len(rows)), test)
+        fitted = clone(estimator).fit(rows[train], y[train])
+        parts.append((test, scores_of(fitted, rows[test], classes)))
+    found = np.empty((len(rows), parts[0][1].shape[1]))
+    for test, scores in parts:
+        found[test] = scores
+    return found

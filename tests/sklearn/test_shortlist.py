@@ -1,0 +1,167 @@
+"""A shortlist chooses by the same folds for all, takes rows of any form, and behaves as scikit-learn wants it."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from torch import nn
+
+from priorscope.sklearn import Encode, KernelMachine, Shortlist, Shrink, TrainedNetwork
+from priorscope.sklearn._left_out import closed_form, folds_of, refitted
+
+RNG = np.random.default_rng(0)
+
+
+def _classes() -> Shortlist:
+    return Shortlist([("kernel", KernelMachine("fcn-1")), ("linear", LogisticRegression())], task="classification")
+
+
+OURS = {  # what is read on purpose where scikit-learn's checks want a refusal
+    "check_estimators_nan_inf": "gaps are filled in with medians",
+    "check_dtype_object": "columns of Python objects are read as numbers",
+    "check_complex_data": "refused in words of our own",
+    "check_n_features_in_after_fitting": "refused in words of our own",
+}
+SINGLE = {"check_methods_subset_invariance": "networks compute in single precision: equal to six digits"}
+
+
+def _expected(estimator):
+    return OURS if isinstance(estimator, Shortlist) else SINGLE
+
+
+@parametrize_with_checks(
+    [
+        _classes(),
+        Shortlist([("kernel", KernelMachine("fcn-1")), ("ridge", Ridge())], task="regression"),
+        TrainedNetwork("fcn-1", width=32, epochs=20, learning_rate=0.05, task="classification"),
+        TrainedNetwork("fcn-1", width=32, epochs=20, learning_rate=0.05, task="regression"),
+    ],
+    expected_failed_checks=_expected,
+)
+def test_scikit_learns_own_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_the_closed_form_is_that_of_fitting_without_the_fold(task):
+    X = RNG.normal(size=(40, 3))
+    y = X[:, 0] * X[:, 1]
+    values = np.where(y > 0, "up", "down") if task == "classification" else (y - y.mean()) / y.std()
+    targets = np.eye(2)[(y > 0).astype(int)] if task == "classification" else values[:, None]
+    machine = KernelMachine("fcn-2", kind="ntk", ridge=0.3, inputs="raw", task=task)
+    folds = folds_of(values, 5, task == "classification", 0)
+    fitted, got = closed_form(machine, X, values, targets, folds)
+    for left in folds:
+        rest = np.setdiff1d(np.arange(40), left)
+        again = clone(machine).fit(X[rest], values[rest])
+        if task == "classification":
+            np.testing.assert_allclose(again._function(X[left]), got[left], atol=1e-8)
+        else:  # it standardises the targets of its own rows, which moves the ridge by their variance and nothing else
+            again = clone(machine).set_params(ridge=0.3).fit(X[rest], values[rest])
+            np.testing.assert_allclose(again.predict(X[left]), got[left, 0], atol=1e-8)
+    assert np.abs(fitted._function(X) - got).max() > 1e-3  # what is left out is missed
+
+
+def test_the_best_on_left_out_rows_is_kept():
+    X = RNG.normal(size=(150, 2))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)  # no line tells these apart
+    model = Shortlist([("linear", LogisticRegression()), ("kernel", KernelMachine("fcn-2"))]).fit(X, y)
+    first, second = model.report_.contenders
+    assert model.report_.chosen == first.name == "kernel"
+    assert first.how == "closed form"
+    assert first.score < 0.25 < second.score
+    folds = folds_of(y, 5, True, 0)
+    wrong = refitted(LogisticRegression(), X, y, folds, np.array([0, 1])).argmax(1) != y
+    assert second.score == pytest.approx(wrong.mean())
+    assert "kernel was chosen" in str(model.report_)
+    straight = Shortlist([("linear", Ridge(1e-6)), ("kernel", KernelMachine("fcn-2"))]).fit(X, X @ [1.0, 2.0])
+    assert straight.report_.chosen == "linear"
+
+
+def test_frames_with_words_and_gaps_in_cross_validation_and_pipelines():
+    frame = pd.DataFrame(RNG.normal(size=(90, 2)), columns=["a", "b"]).assign(kind=RNG.choice(["u", "v", "w"], 90))
+    frame.loc[3, "b"] = np.nan
+    y = frame["a"] + 2.0 * (frame["kind"] == "v")
+    model = Shortlist([("kernel", KernelMachine("fcn-1")), ("ridge", Ridge(0.1))], task="regression")
+    assert cross_val_score(model, frame, y, cv=3).min() > 0.95
+    blind = cross_val_score(clone(model), frame[["a", "b"]], y, cv=3)
+    assert blind.max() < 0.9  # the words matter
+    same = make_pipeline(Encode(), KernelMachine("fcn-1", task="regression"))
+    assert cross_val_score(same, frame, y, cv=3).min() > 0.95
+    with pytest.raises(ValueError, match="holds dates or times"):
+        model.fit(frame.assign(day=pd.date_range("2020", periods=90)), y)
+
+
+def test_images_as_images_or_as_rows():
+    images = RNG.normal(size=(60, 6, 6))
+    y = images[:, 2, 3] > 0
+    members = [
+        ("vec", KernelMachine("vec-1", input_shape=(1, 6, 6))),
+        ("trees", ExtraTreesClassifier(20, random_state=0)),
+    ]
+    by_image = Shortlist(members, input_shape=(1, 6, 6)).fit(images, y)
+    by_row = Shortlist(members, input_shape=(1, 6, 6)).fit(images.reshape(60, -1), y)
+    np.testing.assert_array_equal(by_image.predict_proba(images), by_row.predict_proba(images.reshape(60, -1)))
+
+
+def test_probabilities_of_a_member_that_has_none_are_calibrated():
+    X = RNG.normal(size=(120, 3))
+    y = np.where(X[:, 0] + 0.5 * RNG.normal(size=120) > 0, "yes", "no")
+    model = Shortlist([("svm", make_pipeline(StandardScaler(), SVC()))]).fit(X, y)
+    assert "nothing to choose from" in str(model.report_)
+    p = model.predict_proba(X)
+    np.testing.assert_allclose(p.sum(1), 1)
+    assert (model.classes_[p.argmax(1)] == model.predict(X)).all()
+
+
+def test_shrinking_is_averaging():
+    x = RNG.normal(size=(5, 2, 8, 8))
+    got = Shrink((2, 8, 8), (2, 4, 4)).fit_transform(x.reshape(5, -1)).reshape(5, 2, 4, 4)
+    np.testing.assert_allclose(got, x.reshape(5, 2, 4, 2, 4, 2).mean((3, 5)))
+    assert Shrink((1, 9), (1, 3)).fit_transform(np.arange(9.0)[None]).tolist() == [[1.0, 4.0, 7.0]]
+    with pytest.raises(ValueError, match=r"needs 128 features per row; X has 5"):
+        Shrink((2, 8, 8), (2, 4, 4)).fit(np.zeros((3, 5)))
+
+
+def test_networks_of_any_make_are_trained():
+    tokens = RNG.integers(0, 6, (120, 4))
+    y = tokens[:, 0] > 2
+    net = nn.Sequential(nn.Embedding(6, 8), nn.Flatten(), nn.Linear(32, 2))
+    fitted = TrainedNetwork(net, tokens=True, epochs=60, learning_rate=0.02).fit(tokens, y)
+    assert fitted.score(tokens, y) > 0.95
+    assert "takes tokens" in " ".join(fitted.notes_)
+    x = RNG.normal(size=(80, 3))
+    factory = TrainedNetwork(
+        lambda input_shape, outputs: nn.Linear(*input_shape, outputs), epochs=200, learning_rate=0.02
+    )
+    assert factory.fit(x, x @ [1.0, -1.0, 0.0]).score(x, x @ [1.0, -1.0, 0.0]) > 0.99
+    assert TrainedNetwork("fcn-1", seed=3, epochs=1).fit(x, x[:, 0]).predict(x[:1]) == TrainedNetwork(
+        "fcn-1", seed=3, epochs=1
+    ).fit(x, x[:, 0]).predict(x[:1])
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Shortlist([]), "needs members of different names"),
+        (lambda: Shortlist([("a", Ridge()), ("a", Ridge())]), "needs members of different names"),
+        (lambda: Shortlist([("a", Ridge())], metric="rmsle"), "metric must be one of"),
+        (lambda: Shortlist([("a", Ridge())], folds=1), "Shortlist needs a whole number folds >= 2"),
+        (lambda: TrainedNetwork("fcn-1", epochs=0), "TrainedNetwork needs a finite epochs > 0"),
+        (lambda: TrainedNetwork("fnc-1"), "no architecture 'fnc-1'"),
+        (lambda: TrainedNetwork(3), "model must be a name, an Architecture, an nn.Module or a factory; got int"),
+        (lambda: TrainedNetwork("gap-1", input_shape=(1, 3, 3)), "needs 9 features per row; X has 2"),
+        (lambda: TrainedNetwork(nn.Linear(2, 1), task="classification"), "the network has 1 outputs; 2 are wanted"),
+    ],
+)
+def test_mistakes_are_one_line(make, words):
+    X, y = RNG.normal(size=(20, 2)), np.arange(20) % 2
+    with pytest.raises((ValueError, TypeError), match=words):
+        make().fit(X, y)
