@@ -247,7 +247,11 @@ def _told(score: float, metric: str) -> str:
     """A left-out loss as one reads it; squared errors of numbers are in units of their variance."""
     if metric in ("error", "balanced"):
         return f"{100 * score:.1f} % wrong{', classes counted alike' if metric == 'balanced' else ''}"
-    return f"AUC {1 - score:.3f}" if metric == "auc" else f"{'squared error' if metric == 'squared' else metric} {score:.3g}"
+    return (
+        f"AUC {1 - score:.3f}"
+        if metric == "auc"
+        else f"{'squared error' if metric == 'squared' else metric} {score:.3g}"
+    )
 
 
 def _plain(y: ArrayLike, given: Targets) -> NDArray[Any]:
