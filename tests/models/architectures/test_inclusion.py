@@ -38,3 +38,16 @@ def test_other_networks_are_refused() -> None:
         vec_to_lcn(vec(2).network((1, 6), 3, initialisation="antisymmetric"), (1, 6))
     with pytest.raises(TypeError, match="lcn"):
         lcn_to_vec(fcn(2).network((6,), 3), (6,))
+
+
+def test_a_changed_network_is_refused() -> None:
+    class Doubled(torch.nn.Sequential):
+        def forward(self, input: torch.Tensor) -> torch.Tensor:
+            return 2 * super().forward(input)
+
+    network = gap(depth=1).network((3, 4, 4), width=5, seed=0)
+    with pytest.raises(TypeError, match="made by priorscope.models.gap"):
+        gap_to_vec(Doubled(*network), (3, 4, 4))
+    network[0].register_forward_hook(lambda module, inputs, output: 2 * output)
+    with pytest.raises(TypeError, match="made by priorscope.models.gap"):
+        gap_to_vec(network, (3, 4, 4))

@@ -379,3 +379,78 @@ def test_satisfied_patterns_count_in_the_mean_and_nowhere_else(outputs):
     dense = hessian_split(net, data.inputs, y, HINGE).first
     np.testing.assert_allclose(dense, first.numpy(), atol=1e-10 * float(first.abs().max()))
     assert float(first.abs().max()) > 1e-3
+
+
+def by_autograd(network, x, y, loss):
+    """The Hessian by differentiating the gradient, entry by entry."""
+    params = list(network.parameters())
+    grads = torch.autograd.grad(loss(network(x), y), params, create_graph=True)
+    rows = []
+    for entry in torch.cat([g.flatten() for g in grads]):
+        found = torch.autograd.grad(entry, params, retain_graph=True, allow_unused=True)
+        rows.append(torch.cat([(torch.zeros_like(p) if g is None else g).flatten() for g, p in zip(found, params)]))
+    return torch.stack(rows)
+
+
+class Recurrent(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell, self.end = nn.GRU(2, 3, batch_first=True), nn.Linear(3, 1)
+
+    def forward(self, x):
+        return self.end(self.cell(x.reshape(len(x), -1, 2))[0][:, -1])
+
+
+@pytest.mark.parametrize("make", [Recurrent, lambda: nn.Sequential(nn.Linear(4, 3), nn.PReLU(3), nn.Linear(3, 1))])
+def test_what_vmap_does_not_know_goes_one_by_one(make):
+    torch.manual_seed(0)
+    network, x, y = make().double(), torch.randn(5, 4).double(), torch.randn(5, 1).double()
+    found = hessian_split(network, x, y, Squared()).total
+    torch.testing.assert_close(found, by_autograd(network, x, y, Squared()), rtol=1e-9, atol=1e-12)
+
+
+def test_hessians_that_would_be_wrong_are_refused():
+    torch.manual_seed(0)
+    dense = nn.Sequential(nn.Linear(4, 3), nn.Tanh(), nn.Linear(3, 1))
+    x, y = torch.randn(5, 4), torch.randn(5, 1)
+    for bad in (y[:, 0], y[:1], y[:3], y.mT):
+        with pytest.raises(ValueError, match=r"as wide as the outputs, \(5, 1\); got"):
+            hessian_split(dense, x, bad, Squared())
+    normed = nn.Sequential(nn.utils.parametrizations.weight_norm(nn.Linear(4, 3)), nn.Tanh(), nn.Linear(3, 1))
+    with pytest.raises(ValueError, match="second derivative of weight_norm"):
+        hessian_split(normed, x, y, Squared())
+    own = nn.Sequential(nn.Linear(4, 3), nn.Tanh(), nn.Linear(3, 1))
+    own[0].forward = lambda z: nn.functional.linear(z, own[0].weight.sin())
+    with pytest.raises(ValueError, match="was replaced on the object"):
+        hessian_split(own, x, y, Squared())
+    with pytest.raises(ValueError, match="answers each input by itself"):
+        hessian_split(nn.Sequential(nn.Linear(4, 1), nn.Softmax(0)), x, y, Squared())
+    with pytest.raises(ValueError, match="one output; got 2"):
+        effective_parameters(nn.Linear(4, 2), x)
+
+
+def test_the_second_derivative_of_weight_norm_is_still_wrong_in_torch():
+    """When this fails, torch is right again and the refusal can go."""
+    v = torch.randn(3, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(0), requires_grad=True)
+    g = torch.ones(3, 1, dtype=torch.float64, requires_grad=True)
+    norm = lambda v, g: torch._weight_norm(v, g, 0)  # noqa: E731
+    assert torch.autograd.gradcheck(norm, (v, g))
+    assert not torch.autograd.gradgradcheck(norm, (v, g), raise_exception=False)
+
+
+def test_cusps_of_functions_and_of_changes_in_place():
+    """Only modules were seen, and in place what had become zero counted as sitting on a kink."""
+
+    class Functional(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(1, 2, bias=False)
+
+        def forward(self, x):
+            return torch.nn.functional.relu(self.layer(x))
+
+    x = torch.tensor([[0.0], [1.0], [-1.0]])
+    for network in (Functional(), nn.Sequential(nn.Linear(1, 2, bias=False), nn.ReLU(inplace=True))):
+        nn.init.ones_(next(network.parameters()))
+        assert count_cusps(network, x) == 2  # the first pattern, both neurons
+    assert count_cusps(nn.Sequential(nn.Linear(1, 2, bias=False), nn.Tanh()), x) == 0

@@ -169,3 +169,17 @@ def test_chart_and_errors() -> None:
         sphere_spectrum(("vec", KernelSeries(np.ones(3), 3.0)), 2, 20, 15)
     with pytest.raises(ValueError, match="d0 >= 1; got 0"):
         sphere_spectrum(ps.models.fcn(depth=1), 0, 3)
+
+
+def test_layers_of_ones_own_are_not_read_as_ours():
+    """A subclass whose variance is another was read by its parent's fields."""
+
+    class Dense(ps.models.Dense):
+        def propagate(self, cov, need):
+            return ps.models.Dense(2 * self.weight_variance, self.bias_variance).propagate(cov, need)
+
+    plain = ps.models.fcn(depth=1)
+    own = ps.models.Architecture("own", (*(Dense(1.0) if type(a) is ps.models.Dense else a for a in plain.layers),))
+    assert ps.probes.sphere_spectrum(plain, 4, 1).trace > 0
+    with pytest.raises(ValueError, match="needs one hidden layer"):
+        ps.probes.sphere_spectrum(own, 4, 1)

@@ -220,3 +220,58 @@ def test_bad_input_is_named(change, message):
     network, x, options = change(normalised(), torch.randn(3, *IMAGE))
     with pytest.raises(ValueError, match=message):
         empirical_ntk(network, x, **options)
+
+
+def changed(change):
+    torch.manual_seed(0)
+    network = nn.Sequential(nn.Linear(6, 5), nn.Tanh(), nn.Linear(5, 1)).double()
+    change(network)
+    return network
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda net: net[0].register_forward_hook(lambda m, x, y: y * y),
+        lambda net: net[0].register_forward_pre_hook(lambda m, x: (x[0].sin(),)),
+        lambda net: setattr(net[0], "forward", lambda x: nn.functional.linear(x, net[0].weight.sin())),
+    ],
+)
+def test_hooks_and_forwards_of_an_object_are_seen(change):
+    """A hook on a layer's output stood between the layer and its gradient: 11 % off."""
+    network, x = changed(change), torch.randn(4, 6, dtype=torch.float64)
+    rows = []
+    for one in x:
+        grads = torch.autograd.grad(network(one[None])[0, 0], list(network.parameters()), allow_unused=True)
+        rows.append(
+            torch.cat(
+                [(torch.zeros_like(p) if g is None else g).flatten() for g, p in zip(grads, network.parameters())]
+            )
+        )
+    J = torch.stack(rows)
+    torch.testing.assert_close(empirical_ntk(network, x), J @ J.mT)
+    plain = changed(lambda net: None)
+    assert not torch.allclose(empirical_ntk(plain, x), J @ J.mT, rtol=0.01)
+
+
+class Mixing(nn.Module):
+    """Subtracts the mean of the batch, or adds noise."""
+
+    def __init__(self, noisy):
+        super().__init__()
+        self.layer, self.noisy = nn.Linear(6, 1), noisy
+
+    def forward(self, x):
+        f = self.layer(x).tanh()
+        return f + torch.rand_like(f) if self.noisy else f - f.mean(0)
+
+
+@pytest.mark.parametrize("method", ["auto", "jacobian", "ntk-vector"])
+@pytest.mark.parametrize(("noisy", "words"), [(False, "change with the rest of the batch"), (True, "are random")])
+def test_a_network_that_mixes_samples_or_draws_is_refused(method, noisy, words):
+    """Its kernel was that of each sample alone in its batch, without a word."""
+    network, x = Mixing(noisy), torch.randn(4, 6)
+    with pytest.raises(ValueError, match=words):
+        empirical_ntk(network, x, method=method)
+    with pytest.raises(ValueError, match=words):
+        ps.probes.ntk_operator(network, x)

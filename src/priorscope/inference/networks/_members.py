@@ -16,6 +16,18 @@ from priorscope.contracts import Member, NetworkEnsemble, NetworkStack, is_kerne
 __all__ = ["Members"]
 
 
+def _check_copies(model: object) -> None:
+    """Refuse a forward put on an object: the copy would go on to use the weights of the original."""
+    for name, part in model.named_modules() if isinstance(model, nn.Module) else ():
+        own = vars(part).get("forward")
+        if own is not None and getattr(own, "__self__", None) is not part:
+            raise ValueError(
+                f"the forward of {name or 'the network'} ({type(part).__name__}) was replaced on the object, so that a copy "
+                "of it cannot be trained or differentiated. Write a class with that forward, and pass networks as before "
+                "torch.compile or torch.jit."
+            )
+
+
 @checked(seed=SEED)
 class Members:
     """K networks stacked so that one call evaluates all, and one flat tensor (K, P) holds all their parameters.
@@ -41,6 +53,7 @@ class Members:
                 )
             model = model(seed)
         self.single = not is_network_stack(model)
+        _check_copies(model)
         self.model = cast(nn.Module, copy.deepcopy(model))
         if dtype is not None:
             self.model.to(dtype)

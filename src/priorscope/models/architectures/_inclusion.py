@@ -25,11 +25,25 @@ __all__ = ["gap_to_vec", "lcn_to_vec", "vec_to_lcn"]
 Hidden = TypeVar("Hidden", ConvModule, LocallyConnectedModule)
 
 
+def _exact(network: nn.Module) -> bool:
+    """Whether all parts do what their classes say: no subclass may change a forward, and no hook what comes out."""
+    known = (
+        nn.Sequential,
+        nn.Flatten,
+        ConvModule,
+        LocallyConnectedModule,
+        ActivationModule,
+        GlobalPoolModule,
+        DenseModule,
+    )
+    return all(type(m) in known and not m._forward_hooks and not m._forward_pre_hooks for m in network.modules())
+
+
 def _split(
     network: nn.Module, hidden: type[Hidden], pooled: bool, wanted: str
 ) -> tuple[list[Hidden], list[Activation], DenseModule]:
     """Hidden modules, the activations behind them and the readout of a network that was made by ``wanted``."""
-    modules: list[nn.Module] = list(network) if isinstance(network, nn.Sequential) else []
+    modules: list[nn.Module] = list(network) if isinstance(network, nn.Sequential) and _exact(network) else []
     body, end = modules[:-2], modules[-2:]
     filters = [m for m in body[::2] if isinstance(m, hidden)]
     activations = [Activation(m.phi) for m in body[1::2] if isinstance(m, ActivationModule)]

@@ -54,7 +54,7 @@ def _propagate(
                 f"kernel needs two batches of the same input shape; got {tuple(x1.shape[1:])} and {tuple(x2.shape[1:])}."
             )
     arch.check_input_shape(tuple(x1.shape[1:]))
-    if x1.ndim > 2 and arch.layers and isinstance(arch.layers[0], Flatten):
+    if x1.ndim > 2 and arch.layers and type(arch.layers[0]) is Flatten:
         x1, x2 = x1.flatten(1), None if x2 is None else x2.flatten(1)
     x1, x2 = _wide(x1), None if x2 is None else _wide(x2)
     needs = arch.body.needs(Need.NONE)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import torch
 from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from priorscope.checks import NOT_NEGATIVE, checked
 from priorscope.inference import Members
-from priorscope.inference.networks import PointwiseStep
-from priorscope.models import ReLU
 
 __all__ = ["count_cusps", "effective_parameters"]
+
+KINKED = (torch.ops.aten.relu, torch.ops.aten.relu_, torch.ops.aten.leaky_relu, torch.ops.aten.leaky_relu_)
 
 
 @checked(tolerance=NOT_NEGATIVE)
@@ -33,8 +37,11 @@ def effective_parameters(network: nn.Module, inputs: Tensor, *, tolerance: float
         return members.call(v[None], point[None])[0, 0, 0]
 
     gradient = torch.func.grad(one)
-    first = torch.func.vmap(gradient, (None, 0))(w, x)  # (n, N)
-    cross = torch.func.vmap(torch.func.jacfwd(gradient, argnums=1), (None, 0))(w, x)  # (n, N, *input)
+    outputs = members.call(members.flat, x[:1]).shape[-1]
+    if outputs != 1:
+        raise ValueError(f"effective_parameters needs a network with one output; got {outputs}.")
+    first = over_samples(gradient, w, x)  # (n, N)
+    cross = over_samples(torch.func.jacfwd(gradient, argnums=1), w, x)  # (n, N, *input)
     rows = torch.cat([first, cross.flatten(2).transpose(1, 2).flatten(0, 1)]).detach()
     if len(rows) < rows.shape[1]:
         raise ValueError(
@@ -45,30 +52,45 @@ def effective_parameters(network: nn.Module, inputs: Tensor, *, tolerance: float
     return int((values > tolerance * values[0]).sum())
 
 
+def over_samples(function: Callable[[Tensor, Tensor], Tensor], w: Tensor, x: Tensor) -> Tensor:
+    """``function(w, point)`` of every point, at once where torch's vmap knows all its operations, else one by one.
+
+    Example:
+        >>> over_samples(lambda w, point: (w * point).sum(), torch.ones(2), torch.eye(2)).tolist()
+        [1.0, 1.0]
+    """
+    try:
+        found: Tensor = torch.func.vmap(function, (None, 0), chunk_size=256)(w, x)
+    except (RuntimeError, NotImplementedError):
+        return torch.stack([function(w, point) for point in x])
+    return found
+
+
+class _Kinks(TorchDispatchMode):
+    """Looks at what enters each ReLU while a network runs."""
+
+    def __init__(self, tolerance: float) -> None:
+        super().__init__()
+        self.tolerance, self.count = tolerance, 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if getattr(func, "overloadpacket", None) in KINKED:
+            self.count += int((args[0].abs() < self.tolerance).sum())
+        return func(*args, **(kwargs or {}))
+
+
 @checked(tolerance=NOT_NEGATIVE)
 @torch.no_grad()
 def count_cusps(network: nn.Module, inputs: Tensor, *, tolerance: float = 1e-6) -> int:
     """Pairs (pattern, neuron) whose pre-activation is zero within ``tolerance``: kinks of ReLU that the data sit on.
+
+    Every ReLU counts that is computed, as a module, a function or a method, in place or not.
 
     Example:
         >>> net = nn.Sequential(nn.Linear(1, 1, bias=False), nn.ReLU())
         >>> count_cusps(net, torch.tensor([[0.0], [1.0]]))
         1
     """
-    counts: list[int] = []
-
-    def hook(module: nn.Module, args: tuple[Tensor, ...], output: Tensor) -> None:
-        counts.append(int((args[0].abs() < tolerance).sum()))
-
-    kinked = [
-        m
-        for m in network.modules()
-        if isinstance(m, nn.ReLU) or (isinstance(m, PointwiseStep) and isinstance(m.pointwise(), ReLU))
-    ]
-    handles = [m.register_forward_hook(hook) for m in kinked]
-    try:
+    with _Kinks(tolerance) as seen:
         network(inputs.to(next(network.parameters()).dtype))
-    finally:
-        for handle in handles:
-            handle.remove()
-    return sum(counts)
+    return seen.count

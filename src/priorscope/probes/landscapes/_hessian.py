@@ -9,11 +9,15 @@ import numpy as np
 import torch
 from scipy.sparse.linalg import LinearOperator
 from torch import Tensor, nn
+from torch.nn.utils.parametrizations import _WeightNorm
+from torch.nn.utils.weight_norm import WeightNorm
 
 from priorscope.checks import SEED, checked, whole
 from priorscope.inference import Loss, Members
 from priorscope.inference.networks import DensePass
+from priorscope.probes._apart import check_apart
 from priorscope.probes.landscapes._dense_hessian import dense_parts
+from priorscope.probes.landscapes._effective import over_samples
 
 __all__ = ["HessianOperators", "HessianSplit", "hessian_operators", "hessian_split", "lanczos_density"]
 
@@ -43,9 +47,15 @@ class _Problem:
         self.members = Members(network, dtype=torch.float64)
         self.members.model.eval()
         self.w = self.members.flat[0]
+        _check_second_derivatives(network)
         x, y = inputs.double(), targets.double()
         self.n = len(x)
+        check_apart(self.members.model, x, "the Hessian")
         f = self.members.call(self.members.flat, x).detach()[0]  # (n, outputs)
+        if y.shape != f.shape:
+            raise ValueError(
+                f"the Hessian needs one row of targets per input, as wide as the outputs, {tuple(f.shape)}; got {tuple(y.shape)}."
+            )
         self.slope = loss.slope(f, y)
         self.curvature = _curvature(loss, f, y)
         active = (self.slope.abs().sum(1) > 0) | (self.curvature.abs().sum((1, 2)) > 0)
@@ -56,6 +66,17 @@ class _Problem:
 
     def weighted(self, w: Tensor) -> Tensor:
         return (self.slope * self.outputs(w)).sum() / self.n
+
+
+def _check_second_derivatives(network: nn.Module) -> None:
+    """Refuse what torch differentiates once rightly and twice wrongly (2.13: ``weight_norm``, by up to a third)."""
+    for name, part in network.named_modules():
+        hooks = vars(part).get("_forward_pre_hooks", {}).values()
+        if isinstance(part, _WeightNorm) or any(isinstance(hook, WeightNorm) for hook in hooks):
+            raise ValueError(
+                f"torch's second derivative of weight_norm ({name}) is wrong, so that no Hessian is given. Remove the "
+                "parametrization (torch.nn.utils.parametrize.remove_parametrizations)."
+            )
 
 
 def _curvature(loss: Loss, predictions: Tensor, targets: Tensor) -> Tensor:
@@ -102,7 +123,7 @@ def _traced_split(problem: _Problem) -> HessianSplit:
     def one(w: Tensor, point: Tensor) -> Tensor:
         return problem.members.call(w[None], point[None])[0, 0]
 
-    J = torch.func.vmap(torch.func.jacrev(one), (None, 0), chunk_size=256)(problem.w, problem.x)  # (active, outputs, N)
+    J = over_samples(torch.func.jacrev(one), problem.w, problem.x)  # (active, outputs, N)
     first = torch.einsum("pon,poq,pqm->nm", J, problem.curvature, J) if J.shape[1] > 1 else _weighted_gram(J, problem)
     second = torch.autograd.functional.hessian(problem.weighted, problem.w).detach()
     return HessianSplit(first.detach() / problem.n, (second + second.mT) / 2)

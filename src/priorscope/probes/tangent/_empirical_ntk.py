@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from priorscope.checks import checked, optional, whole
 from priorscope.contracts import NetworkEnsemble, is_network_stack, require
 from priorscope.models.layers import Form, Outputs, inner_products
+from priorscope.probes._apart import check_apart
 from priorscope.probes.tangent._capture import as_rows
 from priorscope.probes.tangent._jacobian import jacobian, trainable
 from priorscope.probes.tangent._layerwise import Layerwise
@@ -98,6 +99,8 @@ def _single(
     _check(network, x1, x2, outputs, method)
     if method in ("auto", "layerwise"):
         engine = Layerwise(network, outputs)
+        if not engine.plain:
+            check_apart(network, x1, "empirical_ntk")
         if engine.plain or _agrees(network, x1):
             return _by_forms(engine, x1, x2, block, memory)
         if method == "layerwise":
@@ -106,6 +109,8 @@ def _single(
                 "parameter outside that layer's call, or mixes samples. Use method='jacobian' or 'auto'."
             )
         method = _cheaper_method(network, x1, outputs)
+    else:
+        check_apart(network, x1, "empirical_ntk")
     n_params = sum(param.numel() for param in trainable(network).values())
     with torch.no_grad():
         n_out = as_rows(network(x1[:1]), 1).shape[1]

@@ -107,9 +107,15 @@ def is_plain(network: nn.Module) -> bool:
         simple = home.startswith("torch.nn.modules.") and home.rsplit(".", 1)[1] in _SIMPLE
         if not (simple or _is_ours(module)) or isinstance(module, nn.MultiheadAttention):
             return False
-        if getattr(module, "inplace", False):
+        if getattr(module, "inplace", False) or _is_changed(module):
             return False
     return True
+
+
+def _is_changed(module: nn.Module) -> bool:
+    """Whether the object does other things when called than its class says: hooks, or a forward of its own."""
+    hooks = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+    return "forward" in vars(module) or any(vars(module).get(name) for name in hooks)
 
 
 def _is_dense(module: nn.Module) -> bool:

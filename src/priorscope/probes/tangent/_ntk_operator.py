@@ -11,6 +11,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from torch import Tensor, nn
 
 from priorscope.checks import checked, optional, whole
+from priorscope.probes._apart import check_apart
 
 __all__ = ["NTKOperator", "ntk_operator"]
 
@@ -107,4 +108,5 @@ def ntk_operator(network: nn.Module, x: Tensor, *, block: int | None = None) -> 
             raise ValueError(
                 f"ntk_operator needs {type(module).__name__} in eval mode; got training mode. Call network.eval() first."
             )
+    check_apart(network, x, "ntk_operator")
     return NTKOperator(network, x, block or 1024)

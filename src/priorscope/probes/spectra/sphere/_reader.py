@@ -17,19 +17,23 @@ def read_architecture(arch: Architecture, kind: str, terms: int) -> tuple[str, i
         ('vec', 3)
     """
     layers = tuple(arch.body.layers)
-    if layers and isinstance(layers[0], Flatten):
+    if layers and type(layers[0]) is Flatten:
         layers = layers[1:]
-    if len(layers) in (3, 4) and isinstance(layers[1], Activation) and isinstance(layers[-1], Dense):
+    if len(layers) in (3, 4) and type(layers[1]) is Activation and type(layers[-1]) is Dense:
         first, activation, last = layers[0], layers[1], layers[-1]
         between = layers[2] if len(layers) == 4 else None
         readout = None
-        if isinstance(first, Dense) and between is None:
+        if type(first) is Dense and between is None:
             readout, size = "fcn", None
-        elif isinstance(first, Conv | LocallyConnected) and first.stride == 1 and first.padding == "circular":
+        elif (
+            (type(first) is Conv or type(first) is LocallyConnected)
+            and first.stride == 1
+            and first.padding == "circular"
+        ):
             size = first.kernel_size
-            if isinstance(between, Flatten):
+            if type(between) is Flatten:
                 readout = "vec"
-            elif isinstance(between, GlobalAvgPool) and isinstance(first, Conv):
+            elif type(between) is GlobalAvgPool and type(first) is Conv:
                 readout = "gap"
         if readout is not None:
             assert isinstance(first, Dense | Conv | LocallyConnected)
