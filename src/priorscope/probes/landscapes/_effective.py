@@ -70,7 +70,7 @@ class _Kinks(TorchDispatchMode):
     """Looks at what enters each ReLU while a network runs."""
 
     def __init__(self, tolerance: float) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.tolerance, self.count = tolerance, 0
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -93,4 +93,4 @@ def count_cusps(network: nn.Module, inputs: Tensor, *, tolerance: float = 1e-6) 
     """
     with _Kinks(tolerance) as seen:
         network(inputs.to(next(network.parameters()).dtype))
-    return seen.count
+    return int(seen.count)
