@@ -27,6 +27,13 @@ def test_every_image_gets_its_own_field_and_channels_share_it():
     assert torch.equal(moved, displaced(one, fields.pixels(12)))
 
 
+def test_large_batches_go_in_blocks_with_the_same_answer():
+    x = batch(16, 700, 1)  # two blocks
+    moved = deform(x, 4e-3, 3, seed=2)
+    torch.testing.assert_close(moved, deform(x.clone().requires_grad_(), 4e-3, 3, seed=2).detach(), rtol=0, atol=1e-5)
+    assert (moved[512:] - x[512:]).abs().max() > 0.1
+
+
 def test_single_images_are_batches_of_one():
     x = batch()
     whole = deform(x[:1], 8e-3, 3, seed=4)

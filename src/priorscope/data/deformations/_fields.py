@@ -47,7 +47,7 @@ class Fields:
 
     def pixels(self, size: int) -> Tensor:
         """Displacements in pixels (N, 2, size, size): ``size`` times the values."""
-        return self.values(size) * size
+        return Fields(self.coefficients * size).values(size)
 
     def gradient(self, points: int) -> Tensor:
         """Derivatives (N, component, direction, v, u) on a grid, from the series: those of sin(iπu) are iπ cos(iπu)."""

@@ -37,19 +37,19 @@ def displaced(images: Tensor, displacement: Tensor, interpolation: Interpolation
             "displaced needs images (N, C, n, n) and displacements (N, 2, n, n), in pixels; got "
             f"{tuple(images.shape)} and {tuple(displacement.shape)}."
         )
-    n = images.shape[-1]
-    pixels = torch.arange(n, dtype=displacement.dtype, device=displacement.device)
-    along = (pixels - displacement[:, 0]).clamp(0, n - 1)
-    down = (pixels[:, None] - displacement[:, 1]).clamp(0, n - 1)
     if interpolation == "bilinear":
-        return _bilinear(images, along, down)
+        return _bilinear(images, displacement)
     if interpolation == "gaussian":
+        n = images.shape[-1]
+        pixels = torch.arange(n, dtype=displacement.dtype, device=displacement.device)
+        along = (pixels - displacement[:, 0]).clamp(0, n - 1)
+        down = (pixels[:, None] - displacement[:, 1]).clamp(0, n - 1)
         return gaussian_read(images, along, down)
     raise ValueError(f"interpolation must be 'bilinear' or 'gaussian'; got {interpolation!r}.")
 
 
-def _bilinear(images: Tensor, along: Tensor, down: Tensor) -> Tensor:
-    """Read at positions in pixels with ``grid_sample``; sides are padded to a power of two, so that pixels are met exactly.
+def _bilinear(images: Tensor, displacement: Tensor) -> Tensor:
+    """Read with ``grid_sample``; sides are padded to a power of two, so that pixels are met exactly.
 
     Its coordinates (2p + 1)/W − 1 of whole p are without rounding then, and no displacement is the identity to the last bit.
     """
@@ -57,7 +57,12 @@ def _bilinear(images: Tensor, along: Tensor, down: Tensor) -> Tensor:
     W = 1 << (n - 1).bit_length()
     if n < W:
         images = torch.nn.functional.pad(images, (0, W - n, 0, W - n))
-    grid = torch.stack([along, down], -1).mul(2 / W).add_(1 / W - 1)
+    line = (2 * torch.arange(n, dtype=displacement.dtype, device=displacement.device) + 1) / W - 1
+    pixels = torch.stack([line.expand(n, n), line[:, None].expand(n, n)])  # (2, n, n)
+    grid = torch.sub(pixels, displacement, alpha=2 / W)
+    low, high = 1 / W - 1, (2 * n - 1) / W - 1
+    grid = grid.clamp(low, high) if grid.requires_grad else grid.clamp_(low, high)
+    grid = grid.movedim(1, -1)
     return torch.nn.functional.grid_sample(images, grid, mode="bilinear", padding_mode="zeros", align_corners=False)
 
 
