@@ -37,6 +37,7 @@ from priorscope.models.layers._rms_norm import RMSNorm
 from priorscope.models.layers._scale import Scale
 from priorscope.models.layers._sequential import Sequential
 from priorscope.models.layers._window_pool import AvgPool, SumPool
+from priorscope.models.networks._abc import ABCNetwork, ABCParametrisation, abc_parametrisation
 from priorscope.models.networks._antisymmetric import Antisymmetric
 from priorscope.models.networks._build import Build
 from priorscope.models.networks._dense_stack import DenseStack
@@ -104,6 +105,9 @@ __all__ = [
     "laplace",
     "matern",
     # networks
+    "ABCNetwork",
+    "ABCParametrisation",
+    "abc_parametrisation",
     "DenseStack",
     "ShallowStack",
     "SmoothRectifier",

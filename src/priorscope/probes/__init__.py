@@ -58,6 +58,12 @@ from priorscope.probes.landscapes import (
 from priorscope.probes.landscapes._jamming_load import JammingLoad, jamming_load
 from priorscope.probes.landscapes._jamming_point import JammingPoint, jamming_point
 from priorscope.probes.limits._mode_learnability import ModeLearnability, effective_regularisation, mode_learnability
+from priorscope.probes.limits.random_features import (
+    RandomFeaturesRisk,
+    random_features_risk,
+    simulate_random_features,
+)
+from priorscope.probes.limits.widths import CoordinateCheck, coordinate_check
 from priorscope.probes.regimes import (
     FrozenFit,
     FrozenNetworks,
@@ -211,6 +217,11 @@ __all__ = [
     "kernel_pca_exponent",
     "learning_curve_exponent",
     "sphere_distance",
+    "CoordinateCheck",
+    "RandomFeaturesRisk",
+    "coordinate_check",
+    "random_features_risk",
+    "simulate_random_features",
     "empirical_ntk",
     "Modes",
     "Nystrom",
