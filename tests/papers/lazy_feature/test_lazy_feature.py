@@ -122,4 +122,4 @@ def test_tiny_runs_are_measured_and_drawn():
     assert verdict("L.16", table) == "holds"
     assert verdict("L.16", table.assign(share_end=table.share_start, share_start=table.share_end)) == "fails"
     assert PAPER.chart is not None
-    assert "hconcat" in PAPER.chart(table).to_dict()
+    assert "concat" in PAPER.chart(table).to_dict()

@@ -97,7 +97,7 @@ def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
         .properties(width=240)
         for name, label in (names | {"variance": spread}).items()
     ]
-    return alt.hconcat(*panels)
+    return alt.concat(*panels, columns=2)
 
 
 PAPER = Paper(
