@@ -32,7 +32,7 @@ ALLOWED = {
     "report": {"lab"},
     "profiles": {*SPINE, "report", "sklearn"},
     "papers": {*SPINE, "lab", "memory", "report", "profiles"},
-    "validation": {*SPINE, "lab", "report", "profiles", "papers"},
+    "validation": {*SPINE, "lab", "report", "profiles", "papers", "sklearn"},
     "serve": {"lab", "papers", "report"},
     "sklearn": SPINE,
     "testing": SPINE,

@@ -23,6 +23,8 @@ def test_all_rows_as_landmarks_give_the_exact_solution():
     near, far = (np.abs(m.predict(Z) - exact.predict(Z)).max() for m in (most, few))
     assert near < 0.02 < 0.1 < far
     assert len(few.X_fit_) == 5
+    assert few.report_.chosen.rows == 60
+    assert few.report_.chosen.squared > 2 * exact.report_.chosen.squared  # what is told is the loss of the landmarks
     assert "5 of 60 rows are landmarks (Nyström)" in str(few.report_)
 
 
@@ -125,6 +127,17 @@ def test_a_kernel_over_flips_does_not_tell_mirror_images():
     torch.testing.assert_close(flipped.kernel(x, z).ntk, want)
     torch.testing.assert_close(flipped.kernel(x).nngp, flipped.kernel(x, x.clone()).nngp)
     assert (flipped.kernel(x, z).ntk - arch.kernel(x, z).ntk).abs().max() > 1e-3
+
+    class Lopsided:
+        """A kernel that sees the left half of an image only."""
+
+        def kernel(self, x1, x2=None, *, kinds=("nngp", "ntk")):
+            return arch.kernel(x1[..., :4], None if x2 is None else x2[..., :4], kinds=kinds)
+
+    want = sum(arch.kernel(a[..., :4], b[..., :4]).ntk for a in (x, x.flip(-1)) for b in (z, z.flip(-1))) / 4
+    torch.testing.assert_close(FlipAveraged(Lopsided()).kernel(x, z).ntk, want)
+    own = FlipAveraged(Lopsided()).kernel(x).ntk
+    torch.testing.assert_close(own, own.mT)
 
 
 def test_flips_are_kept_where_labels_share_them_and_whitening_where_it_helps():

@@ -21,6 +21,7 @@ from priorscope.data.formats._registry import known_formats, register_format
 from priorscope.data.published._cifar2 import cifar2
 from priorscope.data.published._digits import digits
 from priorscope.data.published._fetch import FetchError, cache_folder
+from priorscope.data.published._keel import keel
 from priorscope.data.published._published import cifar10, fashion_mnist, get, mnist
 from priorscope.data.synthetic._directions import circles, directional, linear_plus_circle
 from priorscope.data.synthetic._friedman import friedman_table
@@ -75,6 +76,7 @@ __all__ = [
     "get",
     "hidden_pattern",
     "hypercube",
+    "keel",
     "known_formats",
     "linear_plus_circle",
     "load",

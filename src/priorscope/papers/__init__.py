@@ -14,6 +14,7 @@ REGISTRY: dict[str, str] = {
     "sphere-spectrum": "priorscope.papers.curse_of_dimensionality._sphere_spectrum",
     "forecast": "priorscope.validation._forecast",
     "profile-validity": "priorscope.validation._profile_validity",
+    "small-data": "priorscope.validation._small_data",
     "spectral-bias": "priorscope.papers.spectral_bias._spectral_bias",
     "ntk-spectra": "priorscope.papers.spectral_bias._ntk_spectra",
     "symmetry": "priorscope.papers.curse_of_dimensionality._symmetry",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +15,7 @@ from priorscope.sklearn._choice import Wishes, choose
 from priorscope.sklearn._inputs import Inputs
 from priorscope.sklearn._loss import METRICS, Problem, temperature
 from priorscope.sklearn._names import default_names, model_named
-from priorscope.sklearn._report import MachineReport
+from priorscope.sklearn._report import MachineReport, Rival
 from priorscope.sklearn._solution import Solution, by_landmarks, by_margins, by_ridge
 from priorscope.sklearn._targets import Targets, class_weights, read_targets
 
@@ -89,11 +90,12 @@ def fitted(machine: KernelMachine, rows: Array, y: ArrayLike) -> RidgePath | Non
         machine.seed,
     )
     choice = choose(rows, plain, problem, wishes, exact=count is None)
-    best = choice.candidate
+    best, chosen = choice.candidate, choice.found.rival
     if count is not None:
-        solution, _ = by_landmarks(
+        solution, loss = by_landmarks(
             best, choice.kind, rows, problem, count=count, metric=metric, ridge=wishes.ridge, seed=machine.seed
         )
+        chosen = measured_again(chosen, problem, solution, loss)
     elif machine.head == "svm":
         solution = by_margins(choice.found, best.inputs(rows), problem, metric=metric, seed=machine.seed)
     else:
@@ -104,8 +106,15 @@ def fitted(machine: KernelMachine, rows: Array, y: ArrayLike) -> RidgePath | Non
     told = (f"{gaps} missing values were filled in with training medians",) if gaps else ()
     from_rows = machine.rows_.notes if machine.rows_ is not None else ()
     notes = (*from_rows, *told, *given.notes, *choice.notes, *solution.notes)
-    machine.report_ = MachineReport(given.task, choice.found.rival, choice.rivals, notes)
+    machine.report_ = MachineReport(given.task, chosen, (chosen, *choice.rivals[1:]), notes)
     return choice.found.path if count is None and machine.head == "regression" else None
+
+
+def measured_again(chosen: Rival, problem: Problem, solution: Solution, loss: float) -> Rival:
+    """The chosen kernel with what its solution on landmarks measured on all rows."""
+    squared = float(((solution.scores - problem.targets) ** 2).mean())
+    wrong = None if problem.labels is None else float((solution.scores.argmax(1) != problem.labels).mean())
+    return replace(chosen, ridge=solution.ridge, score=loss, rows=len(problem.targets), squared=squared, wrong=wrong)
 
 
 def _shape(machine: KernelMachine, n_features: int) -> Shape:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
 from priorscope.contracts import KernelModel
@@ -36,23 +37,15 @@ class FlipAveraged:
         return f"flips of {getattr(self.model, 'name', type(self.model).__name__)}"
 
     def kernel(self, x1: Tensor, x2: Tensor | None = None, *, kinds: tuple[str, ...] = ("nngp", "ntk")) -> Kernel:
-        """Four kernels, averaged; three where the batches are one, of which the mixed ones are transposes."""
-        flipped = x1.flip(-1)
-        if x2 is None:
-            same, other, across = (
-                self.model.kernel(x1, None, kinds=kinds),
-                self.model.kernel(flipped, None, kinds=kinds),
-                self.model.kernel(x1, flipped, kinds=kinds),
-            )
-            mixed = {kind: getattr(across, kind) + getattr(across, kind).mT for kind in kinds}
-        else:
-            same, other = (
-                self.model.kernel(x1, x2, kinds=kinds),
-                self.model.kernel(flipped, x2.flip(-1), kinds=kinds),
-            )
-            first, second = (
-                self.model.kernel(flipped, x2, kinds=kinds),
-                self.model.kernel(x1, x2.flip(-1), kinds=kinds),
-            )
-            mixed = {kind: getattr(first, kind) + getattr(second, kind) for kind in kinds}
-        return Kernel(**{kind: (getattr(same, kind) + getattr(other, kind) + mixed[kind]) / 4 for kind in kinds})
+        """The average; two kernels where flipping both inputs changes nothing (seen on the first two), four elsewhere."""
+        b = x1 if x2 is None else x2
+        pairs = [(x1, x2), (x1, b.flip(-1))]
+        if not self._shared(x1[:2], b[:2], kinds):
+            pairs += [(x1.flip(-1), None if x2 is None else x2.flip(-1)), (x1.flip(-1), b)]
+        found = [self.model.kernel(first, second, kinds=kinds) for first, second in pairs]
+        return Kernel(**{kind: sum(getattr(k, kind) for k in found) / len(found) for kind in kinds})
+
+    def _shared(self, a: Tensor, b: Tensor, kinds: tuple[str, ...]) -> bool:
+        """Whether the kernel of two flipped inputs is that of the inputs."""
+        plain, turned = (self.model.kernel(u, v, kinds=kinds) for u, v in ((a, b), (a.flip(-1), b.flip(-1))))
+        return all(torch.allclose(getattr(plain, k), getattr(turned, k), rtol=1e-8) for k in kinds)
