@@ -72,7 +72,9 @@ class Learning:
         y = alt.Y("wrong:Q", title="plays on the worse arm q").scale(type="log")
         base = alt.Chart(table).encode(x=x, y=y)
         thin = base.mark_line(opacity=0.25, strokeWidth=1).encode(detail="seed:N")
-        return (thin + base.mark_line(strokeWidth=3).encode(y=alt.Y("median(wrong):Q"))).properties(title=self.method)
+        median = base.mark_line(strokeWidth=3).encode(y=alt.Y("median(wrong):Q"))
+        drawn: alt.TopLevelMixin = alt.layer(thin, median).properties(title=self.method)
+        return drawn
 
 
 def learn(

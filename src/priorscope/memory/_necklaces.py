@@ -39,7 +39,7 @@ def count_necklaces(m: int) -> int:
     """
     check("count_necklaces", "m", m, whole(1))
     totient = {d: sum(math.gcd(d, k) == 1 for k in range(1, d + 1)) for d in range(1, m + 1) if m % d == 0}
-    return sum(phi * 2 ** (m // d) for d, phi in totient.items()) // m
+    return int(sum(phi * 2 ** (m // d) for d, phi in totient.items()) // m)
 
 
 @cache

@@ -33,7 +33,7 @@ class Simulation:
 def _draw(laws: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
     """One index per row of laws (n, choices)."""
     sums = laws.cumsum(-1)
-    return (rng.random((len(laws), 1)) * sums[:, -1:] >= sums).sum(-1).clip(max=laws.shape[1] - 1)
+    return np.asarray((rng.random((len(laws), 1)) * sums[:, -1:] >= sums).sum(-1).clip(max=laws.shape[1] - 1))
 
 
 def simulate(

@@ -45,6 +45,7 @@ from priorscope.models.networks._ensemble import Ensemble
 from priorscope.models.networks._initial_law import InitialLaw
 from priorscope.models.networks._plain import count_weights, plain_network
 from priorscope.models.networks._redrawing import Redrawing
+from priorscope.models.networks._register import RegisterNetwork, solve_parity
 from priorscope.models.networks._shallow_stack import ShallowStack
 from priorscope.models.networks._smooth_rectifier import SmoothRectifier
 from priorscope.models.nonlinearities import (
@@ -95,6 +96,7 @@ __all__ = [
     "mlp",
     "resnet18",
     "small_resnet",
+    "solve_parity",
     "vec",
     "vec_to_lcn",
     "vgg11",
@@ -166,4 +168,5 @@ __all__ = [
     "Layer",
     "Need",
     "Redrawing",
+    "RegisterNetwork",
 ]

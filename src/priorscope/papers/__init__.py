@@ -41,6 +41,8 @@ REGISTRY: dict[str, str] = {
     "lazy-feature": "priorscope.papers.lazy_feature._lazy_feature",
     "lazy-feature-data": "priorscope.papers.lazy_feature._data",
     "phase-diagram": "priorscope.papers.training_regimes._phase_diagram",
+    "parity": "priorscope.papers.universality._parity",
+    "sgd-universality": "priorscope.papers.universality._sgd",
     "memory-exact": "priorscope.papers.finite_memory._exact",
     "memory-learning": "priorscope.papers.finite_memory._learning",
 }

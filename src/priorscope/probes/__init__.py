@@ -57,6 +57,13 @@ from priorscope.probes.landscapes import (
 )
 from priorscope.probes.landscapes._jamming_load import JammingLoad, jamming_load
 from priorscope.probes.landscapes._jamming_point import JammingPoint, jamming_point
+from priorscope.probes.limits._cross_predictability import (
+    cross_predictability,
+    monomial_cross_predictability,
+    sampled_cross_predictability,
+)
+from priorscope.probes.limits._gradient_signal import GradientSignal, all_signs, gradient_signal, walsh_hadamard
+from priorscope.probes.limits._junk_flow import JunkFlow, junk_flow
 from priorscope.probes.limits._mode_learnability import ModeLearnability, effective_regularisation, mode_learnability
 from priorscope.probes.limits.random_features import (
     RandomFeaturesRisk,
@@ -189,6 +196,15 @@ __all__ = [
     "CautionKind",
     "forecast",
     "mode_learnability",
+    "GradientSignal",
+    "JunkFlow",
+    "all_signs",
+    "cross_predictability",
+    "gradient_signal",
+    "junk_flow",
+    "monomial_cross_predictability",
+    "sampled_cross_predictability",
+    "walsh_hadamard",
     "k_fold",
     "learning_curve",
     "leave_one_out",

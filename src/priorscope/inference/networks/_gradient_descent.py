@@ -34,17 +34,22 @@ __all__ = ["GradientDescent"]
     weight_decay=NOT_NEGATIVE,
     mixup=NOT_NEGATIVE,
     record=whole(),
+    noise=NOT_NEGATIVE,
+    clip=optional(POSITIVE),
+    rounding=optional(POSITIVE),
 )
 @dataclass(frozen=True)
 class GradientDescent:
     r"""Gradient descent on :math:`\frac1n\sum_\mu\ell(f(x_\mu), y_\mu) + \frac{\text{weight\_decay}}2\|w\|^2`.
 
-    Args: ``batch_size`` None is the full batch; batches come from a fresh shuffle each epoch, the same for all members.
-    ``optimiser`` "sgd" (with ``momentum``) or "adam" (with ``betas``). ``schedule`` "constant", "linear", "cosine" or a
-    function of the step giving the factor on the learning rate. ``mixup`` is the parameter of the Beta law of Zhang et
-    al. (2018), 0 for none: losses of both partners are mixed. ``centre`` trains f − f₀. ``stop`` is a loss value,
-    "fitted" or a rule; members that meet it rest while the others go on. The trajectory is recorded at ``record``
-    log-spaced steps; ``keep`` may add "outputs" and "params".
+    Args: ``batch_size`` None is the full batch; batches come from a fresh shuffle each epoch, the same for all
+    members. ``optimiser`` "sgd" (with ``momentum``) or "adam" (with ``betas``). ``schedule`` "constant", "linear",
+    "cosine" or a function of the step giving the factor on the learning rate. ``mixup`` is the parameter of the Beta
+    law of Zhang et al. (2018), 0 for none: losses of both partners are mixed. ``centre`` trains f − f₀. ``stop`` is a
+    loss value, "fitted" or a rule; members that meet it rest while the others go on. The trajectory is recorded at
+    ``record`` log-spaced steps; ``keep`` may add "outputs" and "params". Gradient descent of limited precision (Abbe
+    & Sandon 2018): ``clip`` bounds every derivative of a batch's loss, ``rounding`` rounds it to a grid of this
+    width, ``noise`` is the standard deviation of normal noise added to every weight at every step.
 
     Example:
         >>> from types import SimpleNamespace as N
@@ -70,6 +75,9 @@ class GradientDescent:
     record: int = 30
     keep: tuple[str, ...] = ()
     dtype: torch.dtype | None = None
+    noise: float = 0.0
+    clip: float | None = None
+    rounding: float | None = None
     needs: ClassVar[Needs] = "network"
 
     def __post_init__(self) -> None:
@@ -95,6 +103,7 @@ class GradientDescent:
         """Take the steps, record the trajectory, and hold each member still once its stop rule is met."""
         loss, stop, n, K = as_loss(self.loss), as_stop(self.stop), len(x), len(members)
         generator = torch.Generator().manual_seed(seed)
+        kicks = torch.Generator().manual_seed(seed + 1)  # of its own, so that noise does not change the batches
         batches = Batches(n, n if self.batch_size is None else min(self.batch_size, n), generator)
         with torch.no_grad(), members.evaluating():
             f0 = members.call(members.flat, x)
@@ -136,11 +145,14 @@ class GradientDescent:
                 index = batches(done)
                 ob = None if offset is None else offset[:, index]
                 g = self._gradient(members, loss, w, x[index], y[index], ob, generator)
+            g = self._limited(g)
             return g + self.weight_decay * w if self.weight_decay else g
 
         def update(w: Tensor, g: Tensor, done: int) -> Tensor:
             nonlocal steps
             change = optimiser.change(g, self.learning_rate * schedule_factor(self.schedule, done, self.steps))
+            if self.noise:
+                change = change + self.noise * torch.randn(change.shape, generator=kicks, dtype=change.dtype)
             steps = steps + ~finished
             return w + change if not checking else torch.where(finished[:, None], w, w + change)
 
@@ -191,6 +203,12 @@ class GradientDescent:
             return mix * loss(f, y) + (1 - mix) * loss(f, y[partner])
 
         return members.gradient(w, blended)[1]
+
+    def _limited(self, g: Tensor) -> Tensor:
+        """The gradient within its range and precision."""
+        if self.clip is not None:
+            g = g.clamp(-self.clip, self.clip)
+        return g if self.rounding is None else self.rounding * (g / self.rounding).round()
 
     def _trajectory(self, rows: list[tuple[int, Tensor, Tensor, Tensor]], single: bool) -> Trajectory:
 

@@ -108,7 +108,8 @@ def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
         )
         .properties(width=280, height=240, title="Necklace policies without restarts")
     )
-    return alt.hconcat(left, right).resolve_scale(color="independent")
+    drawn: alt.HConcatChart = alt.hconcat(left, right).resolve_scale(color="independent")
+    return drawn
 
 
 PAPER = Paper("memory-exact", "What finite memories reach at best", SOURCE, 1, grid, run, CLAIMS, chart)

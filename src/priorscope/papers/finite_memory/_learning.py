@@ -163,7 +163,8 @@ def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
         )
         rule = alt.Chart(pd.DataFrame([k for k in known if k["panel"] == panel][:1])).mark_rule(strokeDash=[4, 4])
         panels.append(alt.layer(lines, rule.encode(y="wrong:Q")).properties(width=190, height=170, title=panel))
-    return alt.concat(*panels, columns=3).resolve_scale(y="shared")
+    drawn: alt.ConcatChart = alt.concat(*panels, columns=3).resolve_scale(y="shared")
+    return drawn
 
 
 def _ordered(n: int) -> tuple[Check, ...]:

@@ -1,0 +1,1 @@
+"""Abbe & Sandon (2018): what gradient descent cannot learn, and stochastic gradient descent can."""
