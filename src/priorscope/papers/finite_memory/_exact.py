@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 __all__ = ["PAPER"]
 
-EXIT = 1e-9  # of the columns, where their limit is asked for
-END = 1e-6  # of the ends of a chain of necklaces, over the rate inside
+EXIT = 1e-120  # of the columns, where their limit is asked for: far below the least q, 1e-61
+END = 1e-60  # of the ends of a chain of necklaces, over the rate inside
 
 
 def grid(scale: str) -> list[Point]:
@@ -41,7 +41,10 @@ def grid(scale: str) -> list[Point]:
     ]
     points += [{"kind": "chain", "m": m} for m in letters]
     points += [
-        {"kind": "necklace", "m": m, "mu": mu, "inner": e} for m in words for mu in mus for e in (0.1, 0.01, 0.001)
+        {"kind": "necklace", "m": m, "mu": mu, "inner": e}
+        for m in words
+        for mu in mus
+        for e in (0.1, 0.01, 0.001, 1e-5)
     ]
     points += [
         {"kind": "necklace-arms", "m": m, "high": a, "low": b}
@@ -75,7 +78,7 @@ def run(point: Point) -> Metrics:
     world = (
         finite.two_hypotheses(point["mu"]) if kind == "necklace" else finite.bernoulli([[point["high"], point["low"]]])
     )
-    inner = point.get("inner", 0.001)
+    inner = point.get("inner", 1e-5)
     policy = finite.necklace_policy(point["m"], END * inner, inner)
     return {"wrong": finite.performance(policy, finite.necklace_memory(point["m"]), world, reset=0.0).wrong}
 
@@ -112,4 +115,4 @@ def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
     return drawn
 
 
-PAPER = Paper("memory-exact", "What finite memories reach at best", SOURCE, 1, grid, run, CLAIMS, chart)
+PAPER = Paper("memory-exact", "What finite memories reach at best", SOURCE, 2, grid, run, CLAIMS, chart)

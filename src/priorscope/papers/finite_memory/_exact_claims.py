@@ -23,7 +23,7 @@ def column_ratio(table: pd.DataFrame) -> Measured:
 
     rows = _rows(table, "column")
     ratios = [row["wrong"] / column_limit(int(row["n"]), row["mu"]) for row in rows.to_dict("records")]
-    return _farthest(ratios, f"of {len(rows)} columns, exit rate 1e-9")
+    return _farthest(ratios, f"of {len(rows)} columns, exit rate 1e-120")
 
 
 def column_arms_ratio(table: pd.DataFrame) -> Measured:
