@@ -5,10 +5,12 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from typing import TYPE_CHECKING
 
+from markupsafe import Markup
+
 from priorscope.report._page._document import document, specification
+from priorscope.report._page._templates import part, render
 from priorscope.report._tables import format_value
 from priorscope.report._theme import Spec
 
@@ -71,26 +73,14 @@ def table(rows: Sequence[Mapping[str, object]], *, caption: str = "") -> str:
         >>> "&lt;b&gt;" in table([{"name": "<b>"}])
         True
     """
-    names = list(rows[0]) if rows else []
-    head = "".join(f'<th scope="col">{escape(str(name))}</th>' for name in names)
-    body = ""
-    for row in rows:
-        cells = ""
-        for name in names:
-            value = row.get(name)
-            short = isinstance(value, (int, float)) or (isinstance(value, str) and len(value) < 26)
-            cells += f"{'<td class=number>' if short else '<td>'}{escape(format_value(value))}</td>"
-        body += f"<tr>{cells}</tr>"
-    title = f'<p class="caption">{_text(caption)}</p>' if caption else ""
-    return (
-        f'{title}<div class="scroll" tabindex="0" role="region" aria-label="{escape(caption or "table")}"><table>'
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
-    )
+    names = [str(name) for name in (rows[0] if rows else ())]
+    cells = [[_cell(row.get(name)) for name in (rows[0] if rows else ())] for row in rows]
+    return part("table", names, cells, caption)
 
 
-def _text(line: str) -> str:
-    """Escaped, a number and its per cent sign kept on one line."""
-    return escape(line).replace(" %", "&nbsp;%")
+def _cell(value: object) -> dict[str, object]:
+    short = isinstance(value, (int, float)) or (isinstance(value, str) and len(value) < 26)
+    return {"text": format_value(value), "short": short}
 
 
 def folded(summary: str, html: str) -> str:
@@ -100,29 +90,18 @@ def folded(summary: str, html: str) -> str:
         >>> folded("more <b>", "<p>text</p>")
         '<details><summary>more &lt;b&gt;</summary><p>text</p></details>'
     """
-    return f"<details><summary>{escape(summary)}</summary>{html}</details>"
+    return part("folded", summary, Markup(html))
 
 
-def _section(section: Section, charts: dict[str, Spec]) -> str:
-    """Write the HTML of one section, and add its charts to ``charts``."""
-    parts = [f'<section id="{escape(section.id)}"><h2>{escape(section.title)}</h2>']
-    parts += [f"<p>{_text(line)}</p>" for line in section.text]
+def _section(section: Section, charts: dict[str, Spec]) -> dict[str, object]:
+    """What the template needs of one section; its charts are added to ``charts``."""
+    figures = []
     for figure in section.figures:
         label = f"chart-{section.id}-{figure.name}"
         charts[label] = specification(figure.chart)
-        parts.append(
-            f'<figure><div class="chart" id="{escape(label)}" role="img" aria-label="{escape(figure.alt)}"></div>'
-            f"<figcaption>{_text(figure.caption)}</figcaption></figure>"
-        )
-    parts += list(section.html)
-    if section.pictures:
-        shown = "".join(
-            f'<figure><img alt="{escape(p.alt)}" src="data:image/png;base64,{base64.b64encode(p.png).decode()}">'
-            f"<figcaption>{escape(p.caption)}</figcaption></figure>"
-            for p in section.pictures
-        )
-        parts.append(f'<div class="pictures">{shown}</div>')
-    return "".join(parts) + "</section>"
+        figures.append({"label": label, "alt": figure.alt, "caption": figure.caption})
+    pictures = [{"png": base64.b64encode(p.png).decode(), "alt": p.alt, "caption": p.caption} for p in section.pictures]
+    return {**vars(section), "figures": figures, "pictures": pictures}
 
 
 def page(
@@ -148,23 +127,16 @@ def page(
         True
     """
     charts: dict[str, Spec] = {}
-    body = "".join(_section(section, charts) for section in sections)
-    places = {**(ways or {}), **{f"#{s.id}": s.title for s in sections}}
-    links = "".join(f'<li><a href="{escape(to)}">{escape(name)}</a></li>' for to, name in places.items())
-    said = "".join(
-        f"<p>{'<strong>' if i == 0 else ''}{_text(line)}{'</strong>' if i == 0 else ''}</p>"
-        for i, line in enumerate(verdict)
+    made = [_section(section, charts) for section in sections]
+    body = render(
+        "page.html.j2",
+        title=title,
+        subtitle=subtitle,
+        places={**(ways or {}), **{f"#{s.id}": s.title for s in sections}},
+        verdict=verdict,
+        sure=sure,
+        warnings=warnings,
+        sections=made,
+        footer=footer,
     )
-    if said:
-        said = f'<div class="verdict{"" if sure else " open"}">{said}</div>'
-    careful = "".join(f"<li>{_text(line)}</li>" for line in warnings)
-    return document(
-        title,
-        f'<a class="skip" href="#main">Skip to the result</a><header><h1>{escape(title)}</h1>'
-        f'<p class="soft">{escape(subtitle)}</p><nav aria-label="Sections"><ul>{links}</ul></nav></header>'
-        f'<main id="main">{said}'
-        f"{f'<div class=warnings role=note><b>Take care</b><ul>{careful}</ul></div>' if careful else ''}{body}</main>"
-        f"<footer>{escape(footer)}</footer>",
-        charts=charts,
-        live=live,
-    )
+    return document(title, body, charts=charts, live=live)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from priorscope.report._page._templates import render
 from priorscope.report._theme import Spec, styled
 
 if TYPE_CHECKING:
@@ -71,40 +72,51 @@ def specification(chart: alt.TopLevelMixin, mode: str = "both") -> Spec:
     return spec
 
 
-def _script(text: str) -> tuple[str, str]:
-    """A script element and the source expression that allows it and no other."""
-    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-    return f'<script type="module">{text}</script>', f"'sha256-{digest}'"
+def _source(text: str) -> str:
+    """The source expression that allows this script and no other."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def document(
-    title: str, body: str, *, charts: Mapping[str, Spec] | None = None, live: str | None = None, kind: str = "page"
+    title: str,
+    body: str,
+    *,
+    charts: Mapping[str, Spec] | None = None,
+    live: str | None = None,
+    kind: str = "page",
+    scripts: Sequence[str] = (),
 ) -> str:
     """A whole HTML document around an escaped ``body``; ``charts`` are drawn into the elements of their names.
 
     Its policy lets only the scripts run that are written here (by their hashes), evaluates no text as code, and loads
-    nothing. ``live`` is a script that may ask the page's own server, and nobody else, for news.
+    nothing. ``scripts`` are files of this folder. ``live`` is a script that may ask the page's own server, and nobody else, for
+    news.
 
     Example:
         >>> text = document("a < b", "<p>said</p>")
         >>> "<title>a &lt; b</title>" in text, "script-src 'none'" in text
         (True, True)
     """
-    texts = ([drawing_library(), own_file("draw.js")] if charts else []) + ([live] if live else [])
-    scripts = [_script(text) for text in texts]
-    data = f'<script type="application/json" id="charts">{inert_json(charts)}</script>' if charts else ""
+    texts = [own_file(name) for name in scripts]
+    texts += [drawing_library(), own_file("draw.js")] if charts else []
+    texts += [live] if live else []
     reach = "'none'" if live is None else "'self'"
-    allowed = " ".join(source for _, source in scripts) or "'none'"
+    allowed = " ".join(map(_source, texts)) or "'none'"
     policy = (
         f"default-src 'none'; script-src {allowed}; "
         f"style-src 'unsafe-inline'; img-src data: blob:; connect-src {reach}; form-action {reach}; base-uri 'none'"
     )
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1"><title>{escape(title)}</title>'
-        f'<link rel="icon" href="data:,"><style>{own_file("style.css")}</style></head><body class="{kind}">'
-        f"{body}{data}{''.join(element for element, _ in scripts)}</body></html>\n"
+    return str(
+        render(
+            "document.html.j2",
+            title=title,
+            body=body,
+            kind=kind,
+            policy=policy,
+            style=own_file("style.css"),
+            charts=inert_json(charts) if charts else "",
+            scripts=texts,
+        )
     )
 
 

@@ -189,6 +189,29 @@ class Forecast:
         ]
         return pd.concat(parts, ignore_index=True)
 
+    def __str__(self) -> str:
+        shown = self.table().map(lambda v: f"{v:.3g}" if isinstance(v, float) else v)
+        return "\n".join(
+            [self._sentence(), "", shown.to_string(index=False), *(f"Take care: {w}" for w in self.warnings)]
+        )
+
+    def _sentence(self) -> str:
+        n, last = int(self.curve.sizes[-1]), float(self.curve.error[-1])
+        far = float(np.max(np.asarray(self.n, dtype=float)))
+        ahead = self.at(far)
+        return (
+            f"Kernel regression: mean squared error {last:.3g} at {n:,} samples, forecast {ahead.value:.3g} "
+            f"({ahead.low:.3g}–{ahead.high:.3g}) at {far:,.0f}, from a pilot of {self.curve.pilot}."
+        )
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        lines = "".join(f"<p>{escape(line)}</p>" for line in (*self.notes, *(f"Take care: {w}" for w in self.warnings)))
+        return (
+            f"<p><b>{escape(self._sentence())}</b></p>{self.table().to_html(index=False, float_format="{:.3g}".format)}{lines}"
+        )
+
     def chart(self) -> alt.TopLevelMixin:
         """Lines: forecasts; band: interval of the combined one; points: errors measured on the pilot."""
         import altair as alt
