@@ -118,7 +118,8 @@ class Claim:
     def expects(self) -> str:
         """What is expected of every check, in words."""
         if len(self.checks) == 1:
-            return str(self.checks[0].expect)
+            (only,) = self.checks
+            return str(only.expect)
         return "; ".join(f"{check.name}: {check.expect}" for check in self.checks)
 
     @property

@@ -151,3 +151,10 @@ def test_transformed_data_moves_both_splits_and_nothing_else() -> None:
     torch.testing.assert_close(moved.inputs.square().sum(1), lengths)
     mixed = data.transformed(ALL["O(cd)"].sample_haar(seed=1)).inputs.square().sum(1)
     assert not torch.allclose(mixed, lengths, rtol=0.1)  # control: a rotation of everything keeps no pixel's length
+
+
+def test_an_element_of_another_shape_is_not_contained():
+    wide, tall = groups.flips((1, 2, 6)), groups.flips((1, 6, 2))
+    assert wide.contains(wide.sample_haar(1))
+    assert not wide.contains(tall.sample_haar(1))
+    assert not wide.contains(tall.identity())

@@ -243,3 +243,16 @@ def test_messages():
         GradientFlow().fit(nn.Flatten(), data)
     with pytest.raises(ValueError, match="stop must be None"):
         GradientFlow(stop="soon").fit(net, data)
+
+
+def test_all_records_end_where_the_flow_ends():
+    """A flow that stops early records nothing of the times it did not reach."""
+    torch.manual_seed(0)
+    x = torch.randn(6, 3, dtype=torch.float64)
+    data = ps.data.Dataset(*(ps.data.Split(x, x[:, :1].sign()) for _ in range(2)))
+    flow = GradientFlow(
+        loss="soft-hinge", stop="fitted", time=1e4, record=40, keep=("params", "outputs"), max_turn=1e-2
+    )
+    found = flow.fit(nn.Sequential(nn.Linear(3, 20), nn.Tanh(), nn.Linear(20, 1)), data).trajectory
+    assert found.times[-1] < 1e4
+    assert len(found.times) == len(found.loss) == len(found.params) == len(found.outputs) < 41

@@ -463,3 +463,27 @@ def test_weights_of_every_usual_law_are_quiet() -> None:
             if isinstance(part, nn.Linear | nn.Conv2d):
                 init(part.weight)
         from_module(net, (3, 8, 8))
+
+
+def test_a_forward_without_gradients_is_refused():
+    class Silent(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(6, 40)
+
+        def forward(self, x):
+            with torch.no_grad():
+                return self.layer(x)
+
+    with pytest.raises(NotImplementedError, match="without gradients"):
+        from_module(Silent(), (6,))
+
+
+def test_one_input_whose_weights_are_larger_is_told():
+    torch.manual_seed(0)
+    network = nn.Sequential(nn.Linear(100, 200), nn.ReLU(), nn.Linear(200, 1))
+    from_module(network, (100,))  # the control: a warning is an error here
+    with torch.no_grad():
+        network[0].weight[:, 3] *= 1.6  # one of a hundred: the others hardly change
+    with pytest.warns(UserWarning, match="mean squares from .* over its inputs"):
+        from_module(network, (100,))

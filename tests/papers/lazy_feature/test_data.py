@@ -51,3 +51,10 @@ def test_tiny_runs_are_measured_and_drawn():
         assert (change[0] > 3 * change[1]).all()  # features move weights, lazy training hardly
     assert PAPER.chart is not None
     assert "facet" in PAPER.chart(table).to_dict()
+
+
+def test_one_set_that_did_not_finish_is_enough():
+    table = known()
+    first = table.index[table.kind == "dense"][0]
+    table.at[first, "finished"] = np.full((2, 4), 0.5)
+    assert judge_claim(CLAIM, table).verdict == "not shown"

@@ -6,7 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from priorscope.data import random_patterns
 from priorscope.lab import judge_claim
+from priorscope.papers.scaling import _fluctuations
 from priorscope.papers.scaling._ensemble_statistics import SIZES, boundary_distances
 from priorscope.papers.scaling._fluctuations import PAPER, _reduced
 from priorscope.papers.scaling._fluctuations_measures import ensemble_law, star_of
@@ -117,3 +119,23 @@ def test_tiny_runs_are_measured_and_drawn():
     assert PAPER.chart is not None
     assert "layer" in PAPER.chart(table).to_dict()
     assert "hconcat" in PAPER.chart(known()).to_dict()
+
+
+def test_wide_networks_get_a_smaller_rate(monkeypatch):
+    """At most 0.1 width^(-3/2) above a width of 100; the rate of the grid below."""
+    seen = []
+
+    class Stop(Exception):
+        pass
+
+    def recorded(net, x, y, steps, *, stages, margin):
+        seen.append(stages[0][0])
+        raise Stop
+
+    monkeypatch.setattr(_fluctuations, "train_hinge", recorded)
+    data = random_patterns(4, _fluctuations.DIM)
+    for width, rate in ((8, 0.1), (400, 0.1), (400, 1e-9)):
+        point = {"width": width, "depth": 1, "rate": rate, "steps": 1}
+        with pytest.raises(Stop):
+            _fluctuations._member(point, 0, data, data)
+    assert seen == pytest.approx([0.1, 0.1 * 400**-1.5, 1e-9])

@@ -9,6 +9,7 @@ import torch
 
 from priorscope.lab import judge_claim
 from priorscope.papers.training_regimes._stripe import PAPER, _compression
+from priorscope.papers.training_regimes._stripe_measures import way_left
 
 CLAIMS = {claim.id: claim for claim in PAPER.claims}
 
@@ -52,3 +53,23 @@ def test_tiny_runs_are_measured_and_drawn():
         assert np.abs(end - start).max() > 1  # weights of size one moved by more: features are learnt
     assert PAPER.chart is not None
     assert "hconcat" in PAPER.chart(table).to_dict()
+
+
+def test_the_way_left_weighs_all_sizes_alike():
+    """Means of logarithms over sizes, not the logarithm of a mean that the smallest P would rule."""
+    sizes = np.array([32, 64, 128])
+    lazy = 0.8 * sizes**-0.4
+    feature = lazy * np.array([0.9, 0.5, 0.2])
+    squeezed = feature * np.array([1.5, 1.1, 1.0])
+    rows = [
+        {
+            "n_train": n,
+            "lazy": np.full(4, a),
+            "feature": np.full(4, b),
+            "squeezed": np.full(4, c),
+            "finished": np.ones(4),
+        }
+        for n, a, b, c in zip(sizes, lazy, feature, squeezed)
+    ]
+    near, far = np.log(squeezed / feature).mean(), np.log(lazy / feature).mean()
+    assert way_left(pd.DataFrame(rows)).interval.value == pytest.approx(near / far)

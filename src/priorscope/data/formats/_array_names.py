@@ -96,7 +96,10 @@ def _two(names: Sequence[str], shape: Callable[[str], tuple[int, ...]], target: 
     if target is not None:
         return next(name for name in names if name != target), target
     columns = [name for name in names if len(shapes[name]) == 1 or shapes[name][1:] == (1,)]
-    return (next(n for n in names if n != columns[0]), columns[0]) if len(columns) == 1 else None
+    if len(columns) != 1:
+        return None
+    (column,) = columns
+    return next(n for n in names if n != column), column
 
 
 def _with_test(x: str, y: str, one: dict[tuple[str, str], str], names: Sequence[str], file: str) -> Roles:

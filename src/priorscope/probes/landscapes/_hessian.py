@@ -199,18 +199,19 @@ def lanczos_density(
         2.0
     """
     N, rng = operator.shape[0], np.random.default_rng(seed)
+    last = min(steps, N)
     nodes, weights = [], []
     for _ in range(probes):
         v = rng.choice([-1.0, 1.0], size=N) / np.sqrt(N)
         basis, diagonal, off = [v], [], []
-        for k in range(min(steps, N)):
+        for k in range(last):
             u = operator @ basis[-1]
             diagonal.append(float(u @ basis[-1]))
             Q = np.stack(basis)
             u = u - Q.T @ (Q @ u)
             u = u - Q.T @ (Q @ u)
             size = float(np.linalg.norm(u))
-            if k + 1 == min(steps, N) or size < 1e-12 * max(1.0, abs(diagonal[0])):
+            if k + 1 == last or size < 1e-12 * max(1.0, abs(diagonal[0])):
                 break
             off.append(size)
             basis.append(u / size)

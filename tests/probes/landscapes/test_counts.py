@@ -1,0 +1,56 @@
+"""What a landscape counts, and the levels of its exponents, by hand."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+from torch import nn
+
+import priorscope as ps
+from priorscope.papers.jamming._jamming import _reduced
+from priorscope.probes.landscapes import effective_parameters, landscape, small_argument_exponent
+
+
+@pytest.fixture(scope="module")
+def found():
+    return landscape(ps.models.plain_network(3, 4, 1), ps.data.random_patterns(8, 3))
+
+
+def test_dead_patterns_do_not_count_as_overlaps(found):
+    slack = np.array([1.0, 2.0, 3.0, -1.0, -2.0])
+    dead = np.array([True, False, False, True, False])
+    counted = replace(found, slack=slack, dead=dead, n_weights=4)
+    assert (counted.n_unsatisfied, counted.n_dead) == (3, 1)  # a dead pattern that is satisfied is no overlap
+    assert counted.overlap_ratio == 2 / 4
+
+
+def test_the_edge_of_the_second_part_is_its_upper_end(found):
+    second = np.linspace(-10.0, 10.0, 21)
+    edge = _reduced(replace(found, second=second))["edge"]
+    assert edge == pytest.approx(np.quantile(np.abs(second[second != 0]), 0.9))
+    assert edge > 8
+
+
+def test_the_level_of_an_exponent_is_that_of_its_interval():
+    z = np.random.default_rng(0).random(500)
+    wide, narrow = (small_argument_exponent(z, level=level) for level in (0.99, 0.5))
+    k = 100
+    rate = 1 + wide.value
+    for found, level in ((wide, 0.99), (narrow, 0.5)):
+        low, high = stats.chi2.ppf([(1 - level) / 2, (1 + level) / 2], 2 * k) / (2 * k)
+        assert (found.low, found.high) == pytest.approx((rate * low - 1, rate * high - 1))
+
+
+def test_the_rank_does_not_change_with_the_scale_of_the_outputs():
+    """Singular values count as zero relative to the largest: a network 1e12 times larger has as many parameters."""
+    torch.manual_seed(0)
+    network = nn.Sequential(nn.Linear(2, 4), nn.Linear(4, 1)).double()
+    x = torch.randn(20, 2, dtype=torch.float64)
+    count = effective_parameters(network, x)
+    with torch.no_grad():
+        network[1].weight *= 1e9
+        network[0].weight *= 1e9
+        network[0].bias *= 1e9
+    assert effective_parameters(network, x) == count == 3
