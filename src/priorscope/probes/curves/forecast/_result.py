@@ -208,9 +208,8 @@ class Forecast:
         from html import escape
 
         lines = "".join(f"<p>{escape(line)}</p>" for line in (*self.notes, *(f"Take care: {w}" for w in self.warnings)))
-        return (
-            f"<p><b>{escape(self._sentence())}</b></p>{self.table().to_html(index=False, float_format="{:.3g}".format)}{lines}"
-        )
+        table = self.table().to_html(index=False, float_format="{:.3g}".format)
+        return f"<p><b>{escape(self._sentence())}</b></p>{table}{lines}"
 
     def chart(self) -> alt.TopLevelMixin:
         """Lines: forecasts; band: interval of the combined one; points: errors measured on the pilot."""
