@@ -45,6 +45,11 @@ REGISTRY: dict[str, str] = {
     "sgd-universality": "priorscope.papers.universality._sgd",
     "memory-exact": "priorscope.papers.finite_memory._exact",
     "memory-learning": "priorscope.papers.finite_memory._learning",
+    "teacher-student": "priorscope.papers.kernel_curves._teacher_student",
+    "kernel-exponents": "priorscope.papers.kernel_curves._kernel_exponents",
+    "effective-dimension": "priorscope.papers.kernel_curves._effective_dimension",
+    "random-features": "priorscope.papers.width_limits._random_features",
+    "parametrisations": "priorscope.papers.width_limits._parametrisations",
 }
 """Every paper by its name; the module is imported on first use.
 

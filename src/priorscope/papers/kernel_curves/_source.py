@@ -1,0 +1,23 @@
+"""The publication, and the kernels it compares."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import pandas as pd
+
+from priorscope.models import RadialKernel, gaussian, laplace
+
+__all__ = ["SOURCE", "kernel_of", "records"]
+
+SOURCE = "Asymptotic learning curves of kernel methods: empirical data v.s. teacher-student paradigm (2020)"
+
+
+def kernel_of(name: str, bandwidth: float) -> RadialKernel:
+    """Laplace or Gaussian by name."""
+    return {"laplace": laplace, "gaussian": gaussian}[name](float(bandwidth))
+
+
+def records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Rows of a table as dictionaries."""
+    return cast(list[dict[str, Any]], table.to_dict("records"))

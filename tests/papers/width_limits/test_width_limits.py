@@ -1,0 +1,70 @@
+"""Made-up tables of double descent and of layers that move, with their opposites; tiny runs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from priorscope.lab import judge_claim
+from priorscope.papers.width_limits import _parametrisations, _random_features
+
+CLAIMS = {claim.id: claim for module in (_random_features, _parametrisations) for claim in module.PAPER.claims}
+
+
+def verdict(id_: str, rows: pd.DataFrame) -> str:
+    return judge_claim(CLAIMS[id_], rows).verdict
+
+
+def risks(off: float = 0.0, peak: bool = True, flat: bool = True) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    rows = []
+    for ridge in (0.0, 0.05):
+        for ratio in (0.25, 0.5, 0.75, 0.9, 1.0, 1.1, 1.5, 2.0, 4.0, 8.0):
+            single = 0.1 + 1 / (abs(np.log(ratio)) + 1e-3) ** 1.5 if peak else 1.0
+            mean = 0.2 if flat else single
+            for seed in range(8):
+                noise = (1 + off) * np.exp(0.02 * rng.standard_normal(2))
+                rows.append(
+                    {"ratio": ratio, "ridge": ridge, "seed": seed, "single": single * noise[0], "mean": mean * noise[1]}
+                    | {"theory_single": single, "theory_mean": mean}
+                )
+    return pd.DataFrame(rows)
+
+
+def test_double_descent():
+    assert [verdict(c, risks()) for c in ("B.1", "B.2", "B.3")] == ["holds"] * 3
+    assert verdict("B.1", risks(off=0.5)) == "fails"
+    assert verdict("B.2", risks(peak=False)) == "fails"
+    assert verdict("B.3", risks(flat=False)) == "fails"
+
+
+def moves(mup=0.0, ntk=-0.5, first=-1.5) -> pd.DataFrame:
+    rng = np.random.default_rng(1)
+    rows = []
+    for name, law in (("mup", (mup, mup, mup)), ("ntk", (ntk, ntk, 0.0)), ("standard", (first, -0.5, 0.0))):
+        for width in (64, 256, 1024):
+            for seed in range(6):
+                values = [width**a * np.exp(0.03 * rng.standard_normal()) for a in law]
+                rows.append(
+                    {
+                        "parametrisation": name,
+                        "width": width,
+                        "seed": seed,
+                        **dict(zip(("first", "hidden", "output"), values)),
+                    }
+                )
+    return pd.DataFrame(rows)
+
+
+def test_layers_that_move():
+    assert [verdict(c, moves()) for c in ("B.4", "B.5", "B.6")] == ["holds"] * 3
+    assert verdict("B.4", moves(mup=-0.5)) == "fails"
+    assert verdict("B.5", moves(ntk=0.0)) == "fails"
+    assert verdict("B.6", moves(first=-0.5)) == "fails"
+
+
+@pytest.mark.parametrize("module", [_random_features, _parametrisations])
+def test_tiny_points(module):
+    rows = [{**point, **module.PAPER.run(point)} for point in module.PAPER.points("tiny")[::2]]
+    module.PAPER.chart(pd.DataFrame(rows)).to_dict()
