@@ -1,6 +1,6 @@
 """What the lab costs and gains: overhead per point, and the speed-up of two processes over one.
 
-Run ``python benchmarks/lab.py`` on a quiet machine with two cores or more. Aims: less than 10 ms a point, 1.8 times or more.
+Run ``python benchmarks/lab.py`` on a quiet machine with two cores or more. Aims: less than 10 ms per point, 1.8 times or more.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ at their test errors. Training is plain torch: standard parametrisation, Adam at
 of an epoch is below 1 % of that of predicting zero, at most 200 epochs; 256 neurons or 64 channels a layer. Both sides run in one
 process with the same number of threads; seconds are processor seconds, which other work on the machine does not change much.
 
-``--seeds 1`` trains one network a candidate and size and multiplies by three. ``--quick`` trains one a candidate, at the second
+``--seeds 1`` trains one network a candidate and size and multiplies by three. ``--quick`` trains one per candidate, at the second
 size, and multiplies by 15, as if as many *steps* were needed at each size: too few for the three larger ones, so the ratio is
 rather too small. As many *epochs* would be 46.5 times the time (networks with global pooling need all 200 they may have); a full
 run lies between the two, most of an hour.
@@ -67,7 +67,7 @@ def train(network: Any, x: Any, y: Any, seed: int) -> tuple[int, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help=f"train at {QUICK} samples with one seed, and extrapolate")
-    parser.add_argument("--seeds", type=int, default=SEEDS, help=f"networks a size; the time is that of {SEEDS}")
+    parser.add_argument("--seeds", type=int, default=SEEDS, help=f"networks per size; the time is that of {SEEDS}")
     parser.add_argument("--width", type=int, default=256)
     parser.add_argument("--channels", type=int, default=64)
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())

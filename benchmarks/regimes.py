@@ -168,7 +168,7 @@ def main() -> None:
 def _flow_rows(case: str, found: dict[str, float]) -> list[dict[str, object]]:
     peers = {"one_by_one_s": "the same passes, one by one", "traced_s": "plain modules, one by one"}
     counts = {"one_by_one_s": 9, "traced_s": 2}  # members of the peer that are timed at each width
-    notes = {key: f"peer: {n} members a width, scaled by steps; aim 5×" for key, n in counts.items()}
+    notes = {key: f"peer: {n} members per width, scaled by steps; aim 5×" for key, n in counts.items()}
     return [row(case, found["together_s"], found[key], name, note=notes[key]) for key, name in peers.items()]
 
 

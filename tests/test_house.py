@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import ast
+import importlib
+import inspect
 import json
 import re
+import tokenize
+import tomllib
+import types
 from pathlib import Path
 
 import pytest
@@ -146,20 +151,289 @@ def private_imports(tree: ast.AST, part: str) -> list[str]:
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:
             names += [f"{node.module}.{alias.name}" for alias in node.names]
     others = [name for name in names if name.startswith("priorscope.") and name.split(".")[1] != part]
-    return [name for name in others if any(word.startswith("_") for word in name.split(".")[1:])]
+    return [name for name in others if any(w.startswith("_") and not w.startswith("__") for w in name.split(".")[1:])]
 
 
-@pytest.mark.parametrize("part", ["papers", "validation"])
-def test_papers_use_the_public_names_of_other_parts(part):
-    for file in sorted((SOURCE / part).rglob("*.py")):
-        found = private_imports(ast.parse(file.read_text()), part)
-        assert not found, f"{file.relative_to(ROOT)} imports {found}"
+PENDING_PRIVATE = {  # the profile is being rewritten on the public API; this list only shrinks
+    "cli/_profile.py": {"priorscope.profiles._phrases"},
+    "profiles/_page.py": {"priorscope.report._claims", "priorscope.report._page"},
+    "profiles/_regime.py": {"priorscope.inference.networks._dense_form"},
+}
+
+
+PENDING_PARTS = ("profiles", "sklearn")  # being rewritten: set aside by some rules below until that is done
+
+
+def source_files(*without: str) -> list[Path]:
+    return [file for file in sorted(SOURCE.rglob("*.py")) if file.relative_to(SOURCE).parts[0] not in without]
+
+
+def inside(file: Path) -> str:
+    """A source file's place inside the package."""
+    return file.relative_to(SOURCE).as_posix()
+
+
+@pytest.mark.parametrize("part", parts())
+def test_no_private_name_crosses_a_package(part):
+    files = [SOURCE / f"{part}.py"] if (SOURCE / f"{part}.py").exists() else sorted((SOURCE / part).rglob("*.py"))
+    for file in files:
+        found = {name.rsplit(".", 1)[0] for name in private_imports(ast.parse(file.read_text()), part)}
+        allowed = PENDING_PRIVATE.get(inside(file), set())
+        assert found <= allowed, f"{inside(file)} imports {sorted(found - allowed)}; export what it needs"
+        assert found == allowed, f"{inside(file)} no longer imports {sorted(allowed - found)}: shorten PENDING_PRIVATE"
+
+
+def test_files_that_are_gone_are_not_pending():
+    assert all((SOURCE / file).exists() for file in PENDING_PRIVATE), "shorten PENDING_PRIVATE"
 
 
 def test_the_rule_on_public_names_can_fail():
     code = "from priorscope.probes.x._y import z\nimport priorscope.lab\nfrom priorscope.papers._a import b"
     assert private_imports(ast.parse(code), "papers") == ["priorscope.probes.x._y.z"]
     assert private_imports(ast.parse("from priorscope.data import _x"), "papers") == ["priorscope.data._x"]
+    assert private_imports(ast.parse("from priorscope import __version__"), "lab") == []
+
+
+# -- contracts in place of guesses -------------------------------------------------------------------------------------
+
+MAY_ASK = {  # hasattr on what is neither a model, nor data, nor an inference
+    "contracts.py": 1,  # the one place where classes of the user's are checked
+    "lab/_executors.py": 1,  # whether this system can say which processors are ours
+}
+
+
+def calls_of(tree: ast.AST, name: str) -> list[ast.Call]:
+    return [n for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == name]
+
+
+def test_attributes_are_asked_for_in_the_contracts_alone():
+    counts = {
+        inside(file): len(calls_of(ast.parse(file.read_text()), "hasattr")) for file in source_files(*PENDING_PARTS)
+    }
+    found = {file: count for file, count in counts.items() if count > MAY_ASK.get(file, 0)}
+    assert not found, (
+        f"hasattr in {found}: say what is needed by a protocol of contracts and ask with missing or require"
+    )
+
+
+NAMES_OF_CLASSES = ("__name__", "__qualname__", "__module__", "__class__")
+MAY_NAME = {
+    "__main__.py": 1,  # run as a program
+    "probes/tangent/_layerwise.py": 2,  # code of torch and of ours whose layers are known to act by their own calls alone
+}
+
+
+def decided_by_name(tree: ast.AST) -> list[str]:
+    """Comparisons and tests that look at the name of a class or of its module: meaning guessed, not said."""
+    found = []
+    for node in ast.walk(tree):
+        text = ast.unparse(node) if isinstance(node, ast.Compare | ast.Call) else ""
+        compared = isinstance(node, ast.Compare) and any(name in text for name in NAMES_OF_CLASSES)
+        asked = (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in ("startswith", "endswith", "removeprefix", "split")
+            and any(name in ast.unparse(node.func.value) for name in NAMES_OF_CLASSES)
+        )
+        if compared or asked:
+            found.append(f"line {node.lineno}: {text}")
+    return found
+
+
+def test_nothing_is_decided_by_the_name_of_a_class():
+    found = {inside(file): decided_by_name(ast.parse(file.read_text())) for file in source_files(*PENDING_PARTS)}
+    wrong = {file: what for file, what in found.items() if len(what) > MAY_NAME.get(file, 0)}
+    assert not wrong, wrong
+
+
+@pytest.mark.parametrize(
+    ("code", "count"),
+    [
+        ("if type(x).__name__ == 'Linear':\n    pass", 1),
+        ("if type(x).__module__.startswith('torch'):\n    pass", 1),
+        ("if 'Conv' in x.__class__.__name__:\n    pass", 1),
+        ("raise ValueError(f'got {type(x).__name__}')", 0),
+        ("if isinstance(x, Linear):\n    pass", 0),
+    ],
+)
+def test_the_rule_on_names_of_classes_can_fail(code, count):
+    assert len(decided_by_name(ast.parse(code))) == count
+
+
+SENTENCES = {"note", "notes", "sentence", "words", "message", "verdict", "summary", "says", "headline", "reason"}
+
+
+def read_for_words(tree: ast.AST) -> list[str]:
+    """Tests for a text of letters inside something that is named like a sentence: a state that should be an enum."""
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.In | ast.NotIn):
+            left, right = node.left, node.comparators[0]
+            if isinstance(right, ast.Call) and isinstance(right.func, ast.Attribute):
+                right = right.func.value  # text.lower()
+            name = right.attr if isinstance(right, ast.Attribute) else getattr(right, "id", "")
+            word = isinstance(left, ast.Constant) and isinstance(left.value, str) and left.value.strip().isalpha()
+            if word and name in SENTENCES:
+                found.append(f"line {node.lineno}: {ast.unparse(node)}")
+    return found
+
+
+def test_no_state_is_read_out_of_a_sentence():
+    found = {inside(file): read_for_words(ast.parse(file.read_text())) for file in source_files()}
+    assert not any(found.values()), {file: what for file, what in found.items() if what}
+
+
+def test_the_rule_on_sentences_can_fail():
+    assert read_for_words(ast.parse("if 'blind' in result.note.lower():\n    pass"))
+    assert not read_for_words(ast.parse("if Caution.BLIND in result.cautions:\n    pass"))
+
+
+MOST_ANY = 4.0  # per thousand lines, imports counted
+
+
+def test_types_are_said():
+    count = lines = 0
+    for file in source_files():
+        lines += len(file.read_text().splitlines())
+        with file.open("rb") as stream:
+            count += sum(t.type == tokenize.NAME and t.string == "Any" for t in tokenize.tokenize(stream.readline))
+    assert 1000 * count / lines < MOST_ANY, f"{count} times Any in {lines} lines; name the type, or take object"
+
+
+def test_types_are_checked_strictly_but_for_the_compiled_kernels():
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["mypy"]
+    assert settings["strict"] is True
+    loosened = {
+        module: set(override) - {"module", "ignore_missing_imports"}
+        for override in settings["overrides"]
+        for module in ([override["module"]] if isinstance(override["module"], str) else override["module"])
+    }
+    loosened = {module: what for module, what in loosened.items() if what}
+    pending = {f"priorscope.{part}.*" for part in PENDING_PARTS}
+    assert set(loosened) <= {"priorscope.models.kernels.fused.*", *pending}
+
+
+# -- rooms -------------------------------------------------------------------------------------------------------------
+
+
+def test_probes_stand_in_folders_and_no_folder_hides_a_public_function():
+    """A folder named like a function of the same package would replace it when it is imported: hence plural names."""
+    from priorscope import probes
+
+    assert [file.name for file in (SOURCE / "probes").glob("*.py")] == ["__init__.py"]
+    for package in (SOURCE / part for part in parts() if (SOURCE / part).is_dir()):
+        folders = {folder.name for folder in package.iterdir() if (folder / "__init__.py").exists()}
+        module = importlib.import_module(f"priorscope.{package.name}")
+        names = getattr(module, "__all__", [])
+        functions = {name for name in names if not isinstance(getattr(module, name), types.ModuleType)}
+        assert folders & functions <= {"stability"}, (
+            f"{package.name}: {sorted(folders & functions)}"
+        )  # it has no plural
+    assert callable(probes.spectrum)
+
+
+ENGINES = {"_descent.py", "_flow_integration.py", "_fourth_order.py"}
+ONE_AFTER_ANOTHER = {"_by_loop", "step"}  # over networks, not over steps
+
+
+def stepping_loops(tree: ast.AST) -> list[str]:
+    """Functions with a loop that takes gradients or steps: training loops."""
+    found = []
+    for function in ast.walk(tree):
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        for node in ast.walk(function):
+            if isinstance(node, ast.For | ast.While):
+                calls = [c.func for c in ast.walk(node) if isinstance(c, ast.Call)]
+                names = {c.attr if isinstance(c, ast.Attribute) else getattr(c, "id", "") for c in calls}
+                if names & {"gradient", "grad", "backward", "update", "advance", "_step", "step"}:
+                    found.append(function.name)
+    return found
+
+
+def test_training_has_three_engines():
+    found = {
+        file.name: set(stepping_loops(ast.parse(file.read_text()))) - ONE_AFTER_ANOTHER
+        for file in (SOURCE / "inference" / "networks").glob("*.py")
+    }
+    assert {name for name, loops in found.items() if loops} == ENGINES
+
+
+def test_the_rule_on_engines_can_fail():
+    assert stepping_loops(ast.parse("def train():\n    for _ in range(9):\n        w -= gradient(w)")) == ["train"]
+    assert stepping_loops(ast.parse("def sum_up():\n    for g in gradients:\n        total += g")) == []
+
+
+def test_layers_are_one_file_each_with_all_their_forms():
+    from priorscope import models
+
+    layers = [getattr(models, name) for name in models.__all__ if inspect.isclass(getattr(models, name))]
+    layers = [cls for cls in layers if issubclass(cls, models.Layer) and cls is not models.Layer]
+    assert len(layers) > 20
+    for cls in layers:
+        assert cls.__module__.startswith("priorscope.models.layers._"), cls
+        assert not inspect.isabstract(cls), cls
+    with_weights = {models.Dense, models.Conv, models.LocallyConnected}  # their finite modules say tangent forms too
+    for cls in with_weights:
+        text = Path(inspect.getfile(cls)).read_text()
+        assert all(f"def {method}(" in text for method in ("module", "propagate", "lower", "tangent_forms")), cls
+
+
+WITHOUT_SOURCE = {"examples", "fuzz", "tools", "models"}  # models: what concerns all its rooms
+
+
+def folders_with_code(root: Path) -> set[str]:
+    found = {file.parent.relative_to(root).as_posix() for file in root.rglob("*.py") if file.name != "__init__.py"}
+    return {f for f in found if f != "." and not any(part.startswith(("_", ".")) for part in f.split("/"))}
+
+
+def test_tests_mirror_the_tree():
+    source, tests = folders_with_code(SOURCE), folders_with_code(ROOT / "tests")
+    assert tests - source - WITHOUT_SOURCE == set(), "tests without a room in the source"
+    bare = {folder for folder in source if not any(f"{other}/".startswith(f"{folder}/") for other in tests)}
+    assert bare == set(), "rooms without tests"
+
+
+# -- words -------------------------------------------------------------------------------------------------------------
+
+LONG = 16  # lines from which on a function says what it does
+
+
+def test_longer_functions_say_what_they_do():
+    silent = [
+        f"{inside(file)}: {node.name}"
+        for file in source_files(*PENDING_PARTS)
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.end_lineno - node.lineno + 1 >= LONG
+        and not ast.get_docstring(node)
+    ]
+    assert not silent, "\n".join(silent)
+
+
+THINGS = "row|line|file|page|paper|sample|mode|point|seed|member|feature|probe|class|column|network|block|pixel|claim|layer|kind"
+DISTRIBUTIVE = re.compile(  # "one row a mode" for "one row per mode"
+    r"\b(?:one|two|three|four|[0-9]+|an?) (?:row|line|file|page|number|score|target|label|gradient|array|feature|question|folder|"
+    rf"image|value|seed|test|column|network|entry)s? (?:a|an) (?:[a-z]+ )?(?:{THINGS})\b",
+    re.IGNORECASE,
+)
+
+
+def test_per_and_not_the_distributive_article():
+    found = []
+    for file in text_files():
+        if file.suffix not in (".py", ".md") or {"tests", *PENDING_PARTS} & set(file.relative_to(ROOT).parts):
+            continue
+        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+            if DISTRIBUTIVE.search(line):
+                found.append(f"{file.relative_to(ROOT)}:{number}: {line.strip()[:120]}")
+    assert not found, "\n".join(found)
+
+
+def test_the_rule_on_per_can_fail():
+    assert DISTRIBUTIVE.search("One row a mode")
+    assert DISTRIBUTIVE.search("two pages a paper")
+    assert not DISTRIBUTIVE.search("one row per mode, a page of its own")
 
 
 def test_the_top_level_offers_what_it_lists():

@@ -74,7 +74,7 @@ def summary() -> str:
     lines = ledger()
     counts = Counter(line["verdict"] for line in lines)
     told = ", ".join(f"{counts[v]} {v}" for v in COLUMNS if counts[v]).replace("holds", "hold").replace("fails", "fail")
-    where = "`priorscope claims` says what each is and what was measured; the docs have a page a paper, with why."
+    where = "`priorscope claims` says what each is and what was measured; the docs have a page per paper, with why."
     return f"{len(lines)} claims: {told}. {where}\n\n{papers_markdown(lines)}"
 
 

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, TypeVar, cast
+from typing import TypeGuard, TypeVar, cast
 
 __all__ = [
     "ANY_NUMBER",
@@ -28,7 +28,7 @@ __all__ = [
     "word_or",
 ]
 
-Target = TypeVar("Target", bound=Callable[..., Any])
+Target = TypeVar("Target", bound=Callable[..., object])
 
 
 @dataclass(frozen=True)
@@ -44,15 +44,15 @@ class Rule:
     """
 
     wanted: str
-    accepts: Callable[[Any], bool]
+    accepts: Callable[[object], bool]
     advice: str = ""
 
 
-def _is_whole(value: object) -> bool:
+def _is_whole(value: object) -> TypeGuard[int]:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
-def _is_number(value: object) -> bool:
+def _is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
@@ -89,7 +89,7 @@ def number(
         bound = f" > {above:g}" if above is not None else f" >= {least:g}" if least is not None else ""
         wanted = f"{kind} {{name}}{bound}"
 
-    def accepts(value: Any) -> bool:
+    def accepts(value: object) -> bool:
         return (
             _is_number(value)
             and not math.isnan(value)
@@ -134,7 +134,7 @@ def each(rule: Rule, *, alone: bool = False, empty: bool = False) -> Rule:
         (True, False, True)
     """
 
-    def accepts(value: Any) -> bool:
+    def accepts(value: object) -> bool:
         if alone and isinstance(value, Real):
             return rule.accepts(value)
         if isinstance(value, str | bytes) or not isinstance(value, Iterable):
@@ -149,7 +149,7 @@ def each(rule: Rule, *, alone: bool = False, empty: bool = False) -> Rule:
     )
 
 
-def _flat(values: list[Any]) -> list[Any]:
+def _flat(values: list[object]) -> list[object]:
     return [one for value in values for one in (_flat(value) if isinstance(value, list) else [value])]
 
 
@@ -241,13 +241,14 @@ def checked(**rules: Rule) -> Callable[[Target], Target]:
     return wrap
 
 
-def _guard(function: Callable[..., Any], who: str, rules: dict[str, Rule]) -> Callable[..., Any]:
+def _guard(function: Callable[..., object], who: str, rules: dict[str, Rule]) -> Callable[..., object]:
+    """The function with its arguments checked by the rules, whether they come by position or by name."""
     signature = inspect.signature(function)
     unknown = set(rules) - set(signature.parameters)
     assert not unknown, f"{who} has no {sorted(unknown)}"
 
     @functools.wraps(function)
-    def guarded(*args: Any, **kwargs: Any) -> Any:
+    def guarded(*args: object, **kwargs: object) -> object:
         try:
             given = signature.bind_partial(*args, **kwargs).arguments
         except TypeError:

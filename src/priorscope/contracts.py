@@ -7,7 +7,7 @@ object asks here once (:func:`require`, or one of the ``is_…`` questions); beh
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeGuard, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypedDict, TypeGuard, TypeVar, cast
 
 from torch import Tensor, nn
 
@@ -28,7 +28,10 @@ __all__ = [
     "Needs",
     "NetworkEnsemble",
     "NetworkFamily",
+    "NetworkMaker",
+    "NetworkOptions",
     "NetworkStack",
+    "Predictor",
     "Result",
     "Samples",
     "Shape",
@@ -37,6 +40,7 @@ __all__ = [
     "Triple",
     "is_kernel_model",
     "is_network_family",
+    "is_network_maker",
     "is_network_stack",
     "is_triple",
     "kernel_matrix",
@@ -207,13 +211,29 @@ class NetworkEnsemble(NetworkStack, Protocol):
         ...
 
 
-class NetworkFamily(Protocol):
-    """A model that becomes networks of any width: one per seed, or several in one stack.
+class NetworkOptions(TypedDict, total=False):
+    """What a network is made with besides its input shape and its seed.
 
     Example:
         >>> import priorscope as ps
-        >>> is_network_family(ps.models.fcn(1)), is_network_family(ps.models.lenet())
-        (True, True)
+        >>> options: NetworkOptions = {"width": 4, "outputs": 2}
+        >>> ps.models.fcn(1).network((3,), **options)[-1].weight.shape
+        torch.Size([2, 4])
+    """
+
+    width: int
+    outputs: int
+    parametrisation: str
+    initialisation: str
+
+
+class NetworkMaker(Protocol):
+    """A model that becomes a network for a seed.
+
+    Example:
+        >>> import priorscope as ps
+        >>> is_network_maker(ps.models.fcn(1)), is_network_maker(nn.Linear(2, 1))
+        (True, False)
     """
 
     def network(
@@ -228,6 +248,16 @@ class NetworkFamily(Protocol):
     ) -> nn.Module:
         """The network of this seed."""
         ...
+
+
+class NetworkFamily(NetworkMaker, Protocol):
+    """A model that becomes networks of any width: one per seed, or several in one stack.
+
+    Example:
+        >>> import priorscope as ps
+        >>> is_network_family(ps.models.fcn(1)), is_network_family(ps.models.lenet())
+        (True, True)
+    """
 
     def ensemble(
         self,
@@ -285,6 +315,20 @@ class Fitted(Protocol):
 
     def predict(self, inputs: Tensor) -> Tensor:
         """Predictions (n, outputs); (K, n, outputs) of several networks."""
+        ...
+
+
+class Predictor(Protocol):
+    """Anything that predicts: a fitted result, or an estimator of scikit-learn.
+
+    Example:
+        >>> missing(nn.Linear(2, 1), Predictor)
+        ('predict',)
+    """
+
+    @property
+    def predict(self) -> Callable[..., object]:
+        """``predict(inputs)`` gives predictions, one row per input."""
         ...
 
 
@@ -436,6 +480,16 @@ def is_network_stack(model: object) -> TypeGuard[NetworkStack]:
         False
     """
     return not missing(model, NetworkStack)
+
+
+def is_network_maker(model: object) -> TypeGuard[NetworkMaker]:
+    """Whether the model becomes a network for a seed, without being one.
+
+    Example:
+        >>> is_network_maker(nn.Linear(2, 1))
+        False
+    """
+    return not isinstance(model, nn.Module) and not missing(model, NetworkMaker)
 
 
 def is_network_family(model: object) -> TypeGuard[NetworkFamily]:

@@ -65,6 +65,7 @@ def _module(name: str, text: str) -> ModuleType:
 
 
 def _file(place: str, text: str) -> ModuleType:
+    """Import a user's file under its own name, as if its folder were on the path."""
     file = Path(place).expanduser().resolve()
     if not file.is_file():
         raise ValueError(f"there is no file {place!r}, where {text!r} should be.")

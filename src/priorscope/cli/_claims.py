@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +12,7 @@ from priorscope.cli._options import JsonOption, StoreOption, complete_paper, ope
 
 if TYPE_CHECKING:
     from priorscope.lab import Paper, Record, Store
+    from priorscope.report import ClaimRow
 
 __all__ = ["claims"]
 
@@ -40,7 +42,7 @@ def claims(
     store: StoreOption = None,
     ledger: Annotated[Path | None, typer.Option("--ledger", help="The ledger. Default: claims/ledger.json.")] = None,
 ) -> None:
-    """List every claim, a line each by paper: id, verdict, measured value, the claim.
+    """List every claim, one line per claim, by paper: id, verdict, measured value, the claim.
 
     Verdicts come from stored runs at scale small or above only; where nothing ran here, the recorded ones of the ledger are
     shown, as long as the claim has not changed since. [red]≠[/red] marks a claim on which your own runs disagree with the ledger.
@@ -130,7 +132,7 @@ def _with_id(papers: list[Paper], which: str) -> list[Paper]:
     return [paper for paper in papers if any(_matches(claim.id, which) for claim in paper.claims)]
 
 
-def _show(rows: list[dict[str, Any]], titles: dict[str, str], long: bool) -> None:
+def _show(rows: Sequence[ClaimRow], titles: dict[str, str], long: bool) -> None:
     """Claims by paper, in the order in which papers first appear; then how many there are of each verdict."""
     from rich.console import Console
 

@@ -33,15 +33,18 @@ def geometry(
 
     Example: priorscope geometry --model lenet --shape 1x16x16 --models 500
     """
-    from priorscope.models import load
+    from priorscope.models import RadialKernel, load
     from priorscope.probes import average_geometry
     from priorscope.report import save_chart
 
     try:
         if chart is not None and chart.suffix not in FORMATS:
             raise ValueError(f"a chart ends in {', '.join(FORMATS)}; got {chart.name!r}.")
+        loaded = load(model)
+        if isinstance(loaded, RadialKernel):
+            raise ValueError(f"geometry is that of networks; {model} is a kernel without one.")
         result = average_geometry(
-            load(model), find_shape(shape), n_models=n_models, probe_std=probe_std, precision=precision, seed=seed
+            loaded, find_shape(shape), n_models=n_models, probe_std=probe_std, precision=precision, seed=seed
         )
     except ValueError as error:
         typer.echo(f"error: {error}", err=True)

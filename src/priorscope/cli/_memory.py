@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
 from priorscope.cli._options import JsonOption, print_json
 
 __all__ = ["memory"]
+
+Row: TypeAlias = dict[str, Any]  # one policy: its name, its errors and its reward
 
 
 def memory(
@@ -42,7 +44,7 @@ def memory(
         ) from None
     world = finite.arms_in_any_order(chances)
     arms = world.n_arms
-    rows: list[dict[str, Any]] = [_row("none", "any arm, blindly", world.wrong.mean(), world.means.mean())]
+    rows: list[Row] = [_row("none", "any arm, blindly", world.wrong.mean(), world.means.mean())]
     column = finite.ram(states, arms=arms)
     rate = _best_rate(finite, states, world, reset)
     known = finite.performance(finite.column_of_confidence(states, rate, arms=arms), column, world, reset=reset)
@@ -69,7 +71,7 @@ def memory(
         )
 
 
-def _row(name: str, policy: str, wrong: float, reward: float) -> dict[str, Any]:
+def _row(name: str, policy: str, wrong: float, reward: float) -> Row:
     return {"memory": name, "policy": policy, "plays on a worse arm": float(wrong), "mean reward": float(reward)}
 
 
@@ -87,7 +89,8 @@ def _best_rate(finite: Any, states: int, world: Any, reset: float) -> float:
     return min(rates, key=wrong)
 
 
-def _print(rows: list[dict[str, Any]], reset: float) -> None:
+def _print(rows: list[Row], reset: float) -> None:
+    """Print the table of memories and name the best."""
     from rich.console import Console
 
     from priorscope.report import rich_table

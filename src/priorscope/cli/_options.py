@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from priorscope.lab import Store
 
 __all__ = ["JsonOption", "StoreOption", "complete_paper", "open_store", "print_json"]
 
@@ -25,7 +28,7 @@ def complete_paper(incomplete: str) -> list[str]:
     return [name for name in REGISTRY if name.startswith(incomplete)]
 
 
-def print_json(value: Any) -> None:
+def print_json(value: object) -> None:
     """Strict JSON on standard output: NaN and infinities become null."""
     from priorscope.lab import finite_or_none
 
@@ -33,7 +36,7 @@ def print_json(value: Any) -> None:
     print()
 
 
-def open_store(path: Path | None) -> Any:
+def open_store(path: Path | None) -> Store | None:
     """The store to read from, or None when there is none yet (an explicit path must exist)."""
     from priorscope.lab import Store, default_store_path
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from priorscope.cli._options import JsonOption, StoreOption, open_store, print_json
+
+if TYPE_CHECKING:
+    from priorscope.lab import Store
+    from priorscope.report import PaperSection
 
 __all__ = ["report"]
 
@@ -36,12 +40,12 @@ def report(
         typer.echo(f"wrote {out}: {', '.join(names)}")
 
 
-def _sections(runs: Any) -> list[dict[str, Any]]:
+def _sections(runs: Store) -> list[PaperSection]:
     """A section for each paper with a complete set of runs, at the largest scale that is complete."""
     from priorscope.lab import SCALES, judge_paper
     from priorscope.papers import REGISTRY, load
 
-    sections = []
+    sections: list[PaperSection] = []
     for name in runs.papers():
         if name not in REGISTRY:
             continue

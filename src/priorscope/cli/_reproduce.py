@@ -5,13 +5,19 @@ from __future__ import annotations
 import contextlib
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from priorscope.cli._options import JsonOption, StoreOption, complete_paper, print_json
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from priorscope.lab import Paper, SweepSummary
+    from priorscope.report import ClaimRow
 
 __all__ = ["reproduce"]
 
@@ -96,11 +102,12 @@ def _interruptible() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _counts(summary: Any) -> dict[str, Any]:
+def _counts(summary: SweepSummary) -> dict[str, float]:
     return {"ran": summary.ran, "skipped": summary.skipped, "failed": summary.failed, "seconds": summary.seconds}
 
 
 def _list_papers(json: bool) -> None:
+    """Print every paper with its source and its numbers of claims and points."""
     from rich.console import Console
 
     from priorscope.papers import load_all
@@ -122,7 +129,7 @@ def _list_papers(json: bool) -> None:
         Console().print(rich_table(rows, title="Papers: priorscope reproduce NAME"))
 
 
-def _write_chart(paper: Any, table: Any, out: Path) -> list[str]:
+def _write_chart(paper: Paper, table: pd.DataFrame, out: Path) -> list[str]:
     """The paper's chart as HTML and PNG in ``out``; gives the paths."""
     if paper.chart is None:
         return []
@@ -132,7 +139,7 @@ def _write_chart(paper: Any, table: Any, out: Path) -> list[str]:
     return [str(save_chart(figure, out / f"{paper.name}.{suffix}")) for suffix in ("html", "png")]
 
 
-def _print(paper: Any, scale: str, records: list[dict[str, Any]], files: list[str], summary: Any) -> None:
+def _print(paper: Paper, scale: str, records: Sequence[ClaimRow], files: list[str], summary: SweepSummary) -> None:
     from rich.console import Console
 
     from priorscope.report import claims_long

@@ -9,6 +9,7 @@ import typer
 
 if TYPE_CHECKING:
     import pandas as pd
+    from rich.console import Console
 
     from priorscope.data import Dataset
     from priorscope.probes import Stability
@@ -89,7 +90,7 @@ def _trained(model: Any, data: Dataset, steps: int, seed: int) -> Any:
     return descent.fit(networks[0], data, seed=seed).network()
 
 
-def _facts(result: Stability) -> dict[str, Any]:
+def _facts(result: Stability) -> dict[str, object]:
     return {
         "sentence": result.sentence,
         "family": result.family,
@@ -102,7 +103,7 @@ def _facts(result: Stability) -> dict[str, Any]:
     }
 
 
-def _show(found: dict[str, Stability], screen: Any) -> None:
+def _show(found: dict[str, Stability], screen: Console) -> None:
     from priorscope.report import rich_table
 
     for result in found.values():

@@ -25,6 +25,8 @@ from priorscope.data.published._named import KNOWN_NAMES, closest_name, is_known
 
 __all__ = ["Data", "as_dataset"]
 
+Ways: TypeAlias = dict[str, Any]  # how arrays become a data set: arguments of from_arrays
+
 Data: TypeAlias = Union[Dataset, str, Path, Mapping[str, Values], "DataLoader[object]", MapStyle, Values]
 
 
@@ -61,8 +63,8 @@ def as_dataset(
     if isinstance(y, str) and (is_frame(data) or isinstance(data, (str, Path))):
         target = _one_target(y, target)
         y = None
-    ways: dict[str, Any] = {"test_fraction": test_fraction, "seed": seed, "classes": classes, "dtype": dtype}
-    gaps: dict[str, Any] = {} if missing is None else {"missing": missing}
+    ways: Ways = {"test_fraction": test_fraction, "seed": seed, "classes": classes, "dtype": dtype}
+    gaps: Ways = {} if missing is None else {"missing": missing}
     if y is not None:
         if target is not None or isinstance(data, (str, Path, DataLoader)):
             raise ValueError("y goes with inputs in memory; for a file or a loader leave it out and name the target.")
@@ -93,7 +95,7 @@ def _one_target(y: str, target: str | int | None) -> str:
     return y
 
 
-def _by_text(text: str | Path, target: str | int | None, ways: dict[str, Any]) -> Dataset:
+def _by_text(text: str | Path, target: str | int | None, ways: Ways) -> Dataset:
     """A data set by its name, or from the file or folder at a path; images of different sizes are brought to their median."""
     if is_known_name(text):
         if target is not None:

@@ -74,6 +74,7 @@ class Dataset:
     notes: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
+        """Refuse splits that do not fit together, and say the task where it was not given."""
         check_enough(len(self.train))
         if self.train.inputs.shape[1:] != self.test.inputs.shape[1:] or (
             self.train.targets.shape[1] != self.test.targets.shape[1]

@@ -53,7 +53,7 @@ class Paper:
     members: str = ""
 
     def points(self, scale: str) -> list[Point]:
-        """The points of a scale, checked: JSON values, a seed each, none twice."""
+        """The points of a scale, checked: JSON values, each with a seed, none twice."""
         if scale not in SCALES:
             raise ValueError(f"a scale is one of {', '.join(map(repr, SCALES))}; got {scale!r}.")
         points = self.grid(scale)

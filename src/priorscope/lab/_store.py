@@ -187,14 +187,14 @@ class Store:
 
     def _explain(self, error: sqlite3.DatabaseError) -> StoreError:
         """SQLite's message, with what it means here and what to do."""
-        text = str(error).lower()
-        if "full" in text:
+        code = getattr(error, "sqlite_errorname", "")  # errors of the module's own have none
+        if code.startswith("SQLITE_FULL"):
             advice = "the disk is full: what was stored is safe; free some space and run the same command to go on"
-        elif "readonly" in text or "read-only" in text:
+        elif code.startswith("SQLITE_READONLY"):
             advice = "it is open for reading only: open it without readonly=True, or copy it where you may write"
-        elif "locked" in text or "busy" in text:
+        elif code.startswith(("SQLITE_LOCKED", "SQLITE_BUSY")):
             advice = "another process has been writing it for 30 s: wait for that run to end, or give another --store"
-        elif "malformed" in text or "not a database" in text or "corrupt" in text:
+        elif code.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
             advice = (
                 "the file is damaged or cut short and was left as it is: restore a copy, or save every whole result "
                 f"into a new store with `priorscope salvage {self.path} NEW`"

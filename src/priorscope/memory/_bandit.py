@@ -35,6 +35,7 @@ class Bandit:
     prior: Array = None  # type: ignore[assignment]  # set below; equal chances
 
     def __post_init__(self) -> None:
+        """Check laws, rewards and prior, and keep them as arrays."""
         laws = np.asarray(self.laws, dtype=np.float64)
         if laws.ndim != 3 or 0 in laws.shape:
             raise ValueError(

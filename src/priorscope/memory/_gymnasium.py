@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import NDArray
 
 from priorscope.checks import check, number
 from priorscope.memory._bandit import Bandit
@@ -34,7 +33,7 @@ class BanditEnv(gymnasium.Env[np.int64, np.int64]):
         (True, 2, 16)
     """
 
-    metadata: dict[str, Any] = {"render_modes": []}
+    metadata: dict[str, list[str]] = {"render_modes": []}
 
     def __init__(self, memory: Memory, bandit: Bandit, *, reset: float) -> None:
         check("BanditEnv", "reset", reset, number(least=0, below=1))
@@ -45,19 +44,19 @@ class BanditEnv(gymnasium.Env[np.int64, np.int64]):
         self._restart = memory.restart(bandit)
         self._hypothesis = self._state = 0
 
-    def _draw(self, law: np.ndarray[Any, np.dtype[np.float64]]) -> int:
+    def _draw(self, law: NDArray[np.float64]) -> int:
         return int(self.np_random.choice(len(law), p=law / law.sum()))
 
     def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[np.int64, dict[str, Any]]:
+        self, *, seed: int | None = None, options: dict[str, object] | None = None
+    ) -> tuple[np.int64, dict[str, object]]:
         """A new hypothesis, and the memory as a restart leaves it."""
         super().reset(seed=seed)
         self._hypothesis = self._draw(self.bandit.prior)
         self._state = self._draw(self._restart[self._hypothesis])
         return np.int64(self.memory.observation[self._state]), {}
 
-    def step(self, action: np.int64 | int) -> tuple[np.int64, float, bool, bool, dict[str, Any]]:
+    def step(self, action: np.int64 | int) -> tuple[np.int64, float, bool, bool, dict[str, bool]]:
         """Play, see the outcome, and remember."""
         if not self.action_space.contains(action):
             raise ValueError(

@@ -64,6 +64,7 @@ class Loop:
     """
 
     def __init__(self, memory: Memory, bandit: Bandit) -> None:
+        """Join actions that do the same, and tabulate where each leads and with which chance."""
         memory.require(bandit)
         self.memory, self.bandit = memory, bandit
         s, a, c, b = memory.successors.shape

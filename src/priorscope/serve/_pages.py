@@ -8,8 +8,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from priorscope.report._claims import ClaimRow, claims_list
-from priorscope.report._page import Figure, Section, page, table
+from priorscope.report import ClaimRow, Figure, Section, claims_list, page, table
 from priorscope.serve._progress import known_paper, progress
 
 if TYPE_CHECKING:

@@ -63,7 +63,7 @@ def test_bad_input():
     d = data()
     with pytest.raises(ValueError, match="0 <= fraction < 1"):
         prune(d, 1.0)
-    with pytest.raises(ValueError, match=r"one score a training sample \(200\)"):
+    with pytest.raises(ValueError, match=r"one score per training sample \(200\)"):
         prune(d, 0.5, torch.zeros(3))
     with pytest.raises(ValueError, match="by class needs labels"):
         prune(d, 0.5, by_class=True)

@@ -65,7 +65,7 @@ def test_round_off_below_zero_is_repaired_and_reported():
         (np.full((2, 2), np.nan), None, "finite"),
         (np.array([[1.0, 2.0], [0.0, 1.0]]), None, "symmetric"),
         (np.zeros((3, 3)), None, "ignores its input"),
-        (np.eye(3), np.ones(2), "one target a sample"),
+        (np.eye(3), np.ones(2), "one target per sample"),
         (np.eye(3), np.zeros(3), "not all zero"),
     ],
 )

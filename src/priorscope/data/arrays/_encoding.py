@@ -124,6 +124,7 @@ def _turned(
 
 
 def _numbers(x: object) -> AnyArray:
+    """Inputs as an array of numbers with one row per sample; anything else is refused in the words scikit-learn uses."""
     array = plain_array(x, "inputs")
     if array.dtype.kind not in "buif":
         raise ValueError(

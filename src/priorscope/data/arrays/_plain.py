@@ -129,6 +129,7 @@ def _of_masked(values: np.ma.MaskedArray, what: str) -> AnyArray:
 
 
 def _of_column(values: pd.Series, what: str) -> AnyArray:
+    """A column of pandas as a plain array: truth values, numbers, or objects; dates are refused."""
     import pandas as pd
 
     series = pd.Series(values)

@@ -103,6 +103,7 @@ def _two(names: Sequence[str], shape: Callable[[str], tuple[int, ...]], target: 
 
 
 def _with_test(x: str, y: str, one: dict[tuple[str, str], str], names: Sequence[str], file: str) -> Roles:
+    """Roles with the test part where both its halves are there; arrays that are not read are told."""
     notes: list[str] = []
     test = None
     for part in ("test", "val"):

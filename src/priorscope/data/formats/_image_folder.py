@@ -44,6 +44,7 @@ def _parts(folder: Path) -> tuple[Path, Path | None]:
 
 
 def _read(folder: Path, options: ReadOptions) -> Contents:
+    """Read one class per folder, all pictures at one size, grey where all of them are."""
     size, channels = options.size, options.channels
     if channels not in (None, 1, 3):
         raise ValueError(f"channels must be 1 (grey) or 3 (colour); got {channels}.")

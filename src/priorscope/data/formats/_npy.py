@@ -88,6 +88,7 @@ def split_columns(array: AnyArray, target: str | int | None, name: str) -> tuple
 
 
 def _read(path: Path, options: ReadOptions) -> Contents:
+    """Read inputs and targets from one array: fields, a file beside it, or one of its columns."""
     array = read_npy(path)
     target = options.target
     if array.dtype.names:

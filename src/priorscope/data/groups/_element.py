@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import Any
+from typing import Self
 
 import torch
 from torch import Tensor
@@ -36,7 +36,7 @@ class Element(ABC):
         """The transformed batch, in the dtype and on the device of ``x``."""
 
     @abstractmethod
-    def __matmul__(self, other: Any) -> Element:
+    def __matmul__(self, other: object) -> Element:
         """The composition: ``(g @ h)(x) = g(h(x))``."""
 
     @abstractmethod
@@ -53,12 +53,14 @@ class Element(ABC):
         basis = torch.eye(size, dtype=torch.float64)
         return self(basis.reshape(size, *self.layout.input_shape)).reshape(size, size).mT.contiguous()
 
-    def _check(self, other: Any) -> None:
+    def _same(self, other: object) -> Self:
+        """The other element, refused where it is not of this group."""
         if type(other) is not type(self) or other.layout != self.layout:
             raise TypeError(
                 f"only elements of one group compose; got {self!r} and {other!r}. "
                 "For a mix of groups apply them one after the other: g(h(x))."
             )
+        return other
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,9 +86,8 @@ class Rotation(Element):
             return self.layout.join(blocks @ matrices[0].mT)
         return self.layout.join(torch.einsum("bij,nbj->nbi", matrices, blocks))
 
-    def __matmul__(self, other: Any) -> Rotation:
-        self._check(other)
-        return Rotation(self.layout, self.matrices @ other.matrices)
+    def __matmul__(self, other: object) -> Rotation:
+        return Rotation(self.layout, self.matrices @ self._same(other).matrices)
 
     def inverse(self) -> Rotation:
         return Rotation(self.layout, self.matrices.mT)
@@ -137,9 +138,8 @@ class Permutation(Element):
         index = self.index.to(x.device).expand(blocks.shape[1], -1)
         return self.layout.join(blocks.gather(2, index.expand(len(blocks), -1, -1)))
 
-    def __matmul__(self, other: Any) -> Permutation:
-        self._check(other)
-        return Permutation(self.layout, other.index.gather(1, self.index))
+    def __matmul__(self, other: object) -> Permutation:
+        return Permutation(self.layout, self._same(other).index.gather(1, self.index))
 
     def inverse(self) -> Permutation:
         return Permutation(self.layout, self.index.argsort(1))

@@ -29,7 +29,7 @@ def cifar2(
 ) -> Dataset:
     """``n_per_class`` random animals (+1) and as many other images (−1) of CIFAR-10.
 
-    Default 5,000 a class, from the geometric invariance hypothesis paper, Sec. 3. Arguments as for ``cifar10``.
+    Default 5,000 per class, from the geometric invariance hypothesis paper, Sec. 3. Arguments as for ``cifar10``.
 
     Example:
         >>> cifar2(folder="nowhere")

@@ -53,7 +53,7 @@ def _arrange_idx(source: Path, ready: Path) -> None:
 
 
 def _arrange_cifar(source: Path, ready: Path) -> None:
-    """Turn PNG batches (one image a row, pixels interleaved) into the standard binary layout."""
+    """Turn PNG batches (one image per row, pixels interleaved) into the standard binary layout."""
     from PIL import Image
 
     labels = np.array(json.loads((source / "train_lables.json").read_text()), np.uint8).reshape(5, -1)
@@ -122,6 +122,7 @@ def _dataset(
     seed: int,
     dtype: torch.dtype,
 ) -> Dataset:
+    """Draw samples of both splits, resize them, and label them as ``classes`` says."""
     if channels not in (1, 3) or size < 1:
         raise ValueError(f"{name} needs channels 1 or 3 and size >= 1; got channels = {channels}, size = {size}.")
     generator = torch.Generator().manual_seed(seed)

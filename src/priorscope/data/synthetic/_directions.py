@@ -79,7 +79,7 @@ def circles(
     """
     basis = _orthonormal(plane, 2, "circles")
     if radii[0] == radii[1]:
-        raise ValueError(f"circles needs two different radii, one a class; got {radii}.")
+        raise ValueError(f"circles needs two different radii, one per class; got {radii}.")
     generator = torch.Generator().manual_seed(seed)
     parts = []
     for n in (n_train, n_test):

@@ -110,6 +110,7 @@ def _check_range(name: str, cells: Sequence[str], values: NDArray[np.float64], f
 def _numbers(
     name: str, cells: Sequence[str], numerals: dict[str, Numeral], gaps: set[str], decimal: Decimal, file: str
 ) -> Column:
+    """A column of numbers in one unit; mixed currencies, and percentages beside plain numbers, are refused."""
     money = {v.money for v in numerals.values()} - {""}
     percent = {v.percent for v in numerals.values()}
     if len(money) > 1 or (money and True in percent):
@@ -138,6 +139,7 @@ def _numbers(
 
 
 def _words(name: str, cells: Sequence[str], n_numbers: int) -> Column:
+    """A column of words, or of truth values where all cells are yes and no or the like."""
     labels = np.array(["" if c.lower() in GAPS else c for c in cells], dtype=str)
     lower = {c.lower() for c in labels.tolist()} - {""}
     if lower and any(lower <= pair for pair in TRUTH):

@@ -57,6 +57,7 @@ def encode_frame(frame: pd.DataFrame) -> tuple[NDArray[np.float64], tuple[str, .
 
 
 def _column(values: pd.Series, name: str, what: str) -> Column:
+    """A column of a pandas frame by its type: words, numbers or truth values; dates and objects are refused."""
     import pandas as pd
 
     kind = values.dtype

@@ -13,6 +13,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from priorscope.checks import POSITIVE, SEED, checked, whole
 from priorscope.contracts import Samples
 from priorscope.inference._check import check_data
+from priorscope.inference.networks._descent import descend
 
 __all__ = ["TrainingRun"]
 
@@ -46,6 +47,7 @@ class TrainingRun:
         centre: bool = False,
         seed: int = 0,
     ) -> None:
+        """Copy the network, and start the average and the batches."""
         self.inputs, self.targets = check_data(data)
         self.network = copy.deepcopy(network)
         dtype = next(p.dtype for p in self.network.parameters())
@@ -65,7 +67,8 @@ class TrainingRun:
         if self.initial is None:
             return None
         with torch.no_grad():
-            return functional_call(self.network, self.initial, (inputs,)).reshape(len(inputs), -1)
+            out: Tensor = functional_call(self.network, self.initial, (inputs,))
+        return out.reshape(len(inputs), -1)
 
     def _rows(self) -> Tensor:
         """The next batch: every sample once per epoch, a last piece too small for a batch is left out."""
@@ -80,20 +83,26 @@ class TrainingRun:
         self.network.train()
         with torch.random.fork_rng(devices=[]), torch.enable_grad():
             torch.manual_seed(int(torch.randint(2**31, (1,), generator=self.generator)))  # dropout inside the network
-            for _ in range(steps):
-                rows = self._rows()
-                out = self.network(self.inputs[rows]).reshape(len(rows), -1)
-                if self.offset is not None:
-                    out = out - self.offset[rows]
-                loss = (out - self.targets[rows]).square().mean()
-                self.optimiser.zero_grad(set_to_none=True)
-                loss.backward()
-                self.optimiser.step()
-                self.steps += 1
-                self._move_average()
+            descend(self.parameters, self._gradient, self._update, steps, lambda _, done: False)
         self.network.eval()
         self.seconds += clock.process_time() - began
         return self
+
+    def _gradient(self, parameters: dict[str, nn.Parameter], done: int) -> None:
+        """Leave the gradient of the loss on the next batch with the parameters."""
+        rows = self._rows()
+        out = self.network(self.inputs[rows]).reshape(len(rows), -1)
+        if self.offset is not None:
+            out = out - self.offset[rows]
+        self.optimiser.zero_grad(set_to_none=True)
+        (out - self.targets[rows]).square().mean().backward()
+
+    def _update(self, parameters: dict[str, nn.Parameter], gradient: None, done: int) -> dict[str, nn.Parameter]:
+        """One step of Adam in place, and one of the average."""
+        self.optimiser.step()
+        self.steps += 1
+        self._move_average()
+        return parameters
 
     @torch.no_grad()
     def _move_average(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any
 
 import torch
@@ -69,15 +70,15 @@ class Architecture:
         path: str = "auto",
         dtype: torch.dtype | None = None,
         block: int | None = None,
-        out: Any = None,
+        out: str | PathLike[str] | None = None,
         executor: TaskExecutor | None = None,
-        progress: Any = None,
+        progress: bool | None = None,
         memory: float | None = None,
     ) -> Kernel:
         """Infinite-width kernels between two batches (``x2=None``: of one with itself, each pair once).
 
         ``path`` chooses the torch reference or the fused CPU code; "auto" takes the fused one where it applies. ``block``
-        (inputs a block), ``memory`` (bytes), ``out`` (a file), ``executor`` and ``progress`` steer long work.
+        (inputs per block), ``memory`` (bytes), ``out`` (a file), ``executor`` and ``progress`` steer long work.
 
         Example:
             >>> import torch, priorscope as ps

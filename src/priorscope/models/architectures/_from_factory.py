@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TypeVar
 
 import torch
 
@@ -13,9 +13,11 @@ from priorscope.checks import SEED, SHAPE, checked, whole
 
 __all__ = ["from_factory"]
 
+Built = TypeVar("Built")
+
 
 @checked(input_shape=SHAPE, outputs=whole(), seed=SEED)
-def from_factory(factory: Callable[..., Any], input_shape: tuple[int, ...], outputs: int = 1, seed: int = 0) -> Any:
+def from_factory(factory: Callable[..., Built], input_shape: tuple[int, ...], outputs: int = 1, seed: int = 0) -> Built:
     """What a factory gives for inputs of this shape, drawn with torch's generator at ``seed`` (which is left as it was).
 
     It is given those of these arguments that it names: ``input_shape``, ``seed``; ``outputs``, ``num_classes`` and the like;
@@ -55,15 +57,15 @@ def from_factory(factory: Callable[..., Any], input_shape: tuple[int, ...], outp
     return _seeded(factory, seed, tries[-1])
 
 
-def _offered(input_shape: tuple[int, ...], outputs: int, seed: int) -> dict[str, Any]:
+def _offered(input_shape: tuple[int, ...], outputs: int, seed: int) -> dict[str, object]:
     """Arguments by the names that factories usually give them."""
-    found: dict[str, Any] = {"input_shape": input_shape, "seed": seed}
+    found: dict[str, object] = {"input_shape": input_shape, "seed": seed}
     found |= dict.fromkeys(("outputs", "num_classes", "n_classes", "num_outputs", "n_outputs", "out_features"), outputs)
     found |= dict.fromkeys(("in_chans", "in_channels", "channels"), input_shape[0])
     return found | dict.fromkeys(("in_features", "input_size", "input_dim"), math.prod(input_shape))
 
 
-def _seeded(factory: Callable[..., Any], seed: int, arguments: dict[str, Any]) -> Any:
+def _seeded(factory: Callable[..., Built], seed: int, arguments: dict[str, object]) -> Built:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return factory(**arguments)

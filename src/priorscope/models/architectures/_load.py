@@ -84,6 +84,7 @@ def load(text: str, **settings: Any) -> Loaded:
 
 
 def _timm(name: str) -> Callable[..., nn.Module]:
+    """A factory of the timm model of that name; close names are offered where there is none."""
     try:
         import timm
     except ImportError as error:

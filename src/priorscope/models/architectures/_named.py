@@ -117,7 +117,7 @@ def lap(
     bias_variance: float = 0.0,
     window: int = 4,
 ) -> Architecture:
-    """Convolutional with local average pooling over ``window`` pixels an axis, then flattened readout.
+    """Convolutional with local average pooling over ``window`` pixels per axis, then flattened readout.
 
     Example:
         >>> lap(depth=1, window=2).layers[-3]

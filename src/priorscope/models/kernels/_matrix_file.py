@@ -1,7 +1,7 @@
 """Kernels on disk, written block by block, with a record of the finished blocks so that a killed run goes on where it was.
 
 ``out="k.npy"`` gives one memory-mapped file a kind (``k.nngp.npy``, ``k.ntk.npy``; just ``k.npy`` for a single kind),
-``out="k.zarr"`` a Zarr group with an array a kind. The record stands beside: ``k.npy.blocks``, one line a block, the first
+``out="k.zarr"`` a Zarr group with one array per kind. The record stands beside: ``k.npy.blocks``, one line per block, the first
 line saying what is computed.
 """
 
@@ -11,10 +11,11 @@ import hashlib
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol, cast
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from priorscope.models.kernels._kernel import Kernel
@@ -27,7 +28,7 @@ __all__ = ["MatrixFile", "fingerprint", "recorded_block"]
 
 def fingerprint(
     arch: Architecture, x1: Tensor, x2: Tensor | None, kinds: tuple[str, ...], path: str, block: int
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """What decides the numbers in a file: layers, inputs, kinds and dtype."""
     digest = hashlib.sha256(repr(arch.layers).encode())
     for x in (x1, x2):
@@ -51,6 +52,12 @@ def recorded_block(path: Path) -> int | None:
     return int(json.loads(line)["block"]) if newline else None
 
 
+class OnDisk(Protocol):
+    """A matrix in a file, as numpy and zarr give it: written and read by slices."""
+
+    def __setitem__(self, at: tuple[slice, slice], values: NDArray[np.floating]) -> None: ...
+
+
 class MatrixFile:
     """Matrices ``(n1, n2)`` on disk and their record of finished blocks."""
 
@@ -60,9 +67,10 @@ class MatrixFile:
         kinds: tuple[str, ...],
         shape: tuple[int, int],
         dtype: torch.dtype,
-        key: dict[str, Any],
+        key: dict[str, object],
         block: int,
     ) -> None:
+        """Open the file, anew or where an unfinished run of the same kernel left it."""
         if path.suffix not in (".npy", ".zarr"):
             raise ValueError(f"out needs a name that ends in .npy or .zarr; got {str(path)!r}.")
         if not path.parent.exists():
@@ -76,7 +84,7 @@ class MatrixFile:
         if not resume:
             self._append(json.dumps(key))
 
-    def _read_record(self, key: dict[str, Any]) -> bool:
+    def _read_record(self, key: dict[str, object]) -> bool:
         """Whether there is a started file of the same kernel; refuses one of another."""
         if not self.record.exists():
             if self.path.exists() or any(self._name(kind).exists() for kind in self.kinds):
@@ -108,10 +116,11 @@ class MatrixFile:
         single = len(self.kinds) == 1 or self.path.suffix == ".zarr"
         return self.path if single else self.path.with_name(f"{self.path.stem}.{kind}.npy")
 
-    def _open(self, kind: str, resume: bool, block: int) -> Any:
+    def _open(self, kind: str, resume: bool, block: int) -> OnDisk:
         if self.path.suffix == ".npy":
             if resume:
-                return np.load(self._name(kind), mmap_mode="r+")
+                found: OnDisk = np.load(self._name(kind), mmap_mode="r+")
+                return found
             return np.lib.format.open_memmap(self._name(kind), mode="w+", dtype=self.dtype, shape=self.shape)
         try:
             import zarr
@@ -119,7 +128,7 @@ class MatrixFile:
             raise ImportError("out='….zarr' needs the package zarr; install priorscope[zarr] or use .npy.") from error
         group = zarr.open_group(str(self.path), mode="a")
         if resume:
-            return group[kind]
+            return cast(OnDisk, group[kind])
         chunks = tuple(min(block, n) for n in self.shape)
         return group.create_array(kind, shape=self.shape, chunks=chunks, dtype=self.dtype, overwrite=True)
 

@@ -94,6 +94,7 @@ def plan_or_reason(arch: Architecture, input_shape: tuple[int, ...]) -> Plan | s
 
 
 def build(arch: Architecture, input_shape: tuple[int, ...]) -> Plan:
+    """Have the layers write their program, and tabulate its stages and schedules."""
     layers = arch.layers
     if layers and type(layers[0]) is Flatten:
         input_shape, layers = (prod(input_shape),), layers[1:]

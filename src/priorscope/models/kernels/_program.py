@@ -182,6 +182,7 @@ class Program:
             self.add(code.EQUAL_PIXELS, register, space)
 
     def _end_stage(self, register: int, space: Space, scale: float, everywhere: bool, **rest: int) -> None:
+        """Write down the stage that ends here: its steps, its frame and how it is pooled."""
         if register:
             raise NotFused("a pool inside a branch")
         start, (height, width) = self.begun

@@ -46,6 +46,7 @@ def _wide(x: Tensor) -> Tensor:
 def _propagate(
     arch: Architecture, x1: Tensor, x2: Tensor | None, kinds: tuple[str, ...], paired: bool = False
 ) -> Covariance:
+    """Check the inputs and hand their covariance through all layers, watching its range."""
     check_inputs(x1, "x1")
     if x2 is not None:
         check_inputs(x2, "x2")

@@ -56,6 +56,7 @@ class Attention(Layer):
         return Need.FULL
 
     def propagate(self, cov: Covariance, need: Need) -> Covariance:
+        """Mix pixels by the softmax of their covariances, on both sides."""
         check_spatial("Attention", (1, *cov.spatial))
         n_pixels = prod(cov.spatial)
         variance = self.value_variance * self.output_variance

@@ -63,6 +63,7 @@ class Concatenate(Layer):
         return needs_of(self.branches, after)
 
     def propagate(self, cov: Covariance, need: Need) -> Covariance:
+        """Average the branches' covariances by their shares of the channels."""
         parts = propagate_each("Concatenate", self.branches, cov, need)
         total = sum(part.channels for part in parts)
         shares = self.shares or [part.channels / total if total else 1 / len(parts) for part in parts]

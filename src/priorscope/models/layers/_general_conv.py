@@ -82,6 +82,7 @@ class GeneralConv(Layer):
         return True
 
     def output_shape(self, shape: Shape, width: int = 1) -> Shape:
+        """Pixels that are left along each axis; filters that reach beyond the padding are refused."""
         if len(shape) != len(self.kernel_size) + 1:
             raise ValueError(
                 f"GeneralConv with filters {self.kernel_size} needs inputs (channels, *pixels) with as many axes; got {shape}."

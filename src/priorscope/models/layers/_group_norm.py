@@ -48,6 +48,7 @@ class GroupNorm(Layer):
         return after
 
     def propagate(self, cov: Covariance, need: Need) -> Covariance:
+        """Divide by the root of the mean variance over pixels, on both sides."""
         cov = cov.reduced(need)
         cov.require_gaussian("GroupNorm")
 

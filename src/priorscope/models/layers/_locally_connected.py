@@ -80,6 +80,7 @@ class LocallyConnectedModule(nn.Module):
     bias: Tensor | None
 
     def __init__(self, shape: Shape, out_shape: Shape, layer: LocallyConnected, build: Build) -> None:
+        """Draw a filter and a bias for each pixel."""
         super().__init__()
         self.layer = layer
         self.kernel_size, self.stride, self.padding = layer.kernel_size, layer.stride, layer.padding

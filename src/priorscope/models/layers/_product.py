@@ -55,6 +55,7 @@ class Product(Layer):
         return needs_of(self.branches, after)
 
     def propagate(self, cov: Covariance, need: Need) -> Covariance:
+        """Multiply covariances; the tangent kernel follows the product rule."""
         check_independent("Product", self.branches)
         first, *others = propagate_each("Product", self.branches, cov, need)
         gaussian = first.gaussian and not others

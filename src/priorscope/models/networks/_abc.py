@@ -119,6 +119,7 @@ class ABCNetwork(nn.Sequential):
         gain: float = 2.0,
         seed: int = 0,
     ) -> None:
+        """Draw the weights layer by layer, with the factors that the parametrisation gives each."""
         generator = torch.Generator().manual_seed(seed)
         shift = parametrisation.c / 2
         layers: list[nn.Module] = []

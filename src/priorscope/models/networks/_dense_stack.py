@@ -32,6 +32,7 @@ class DenseStack(nn.Module):
     """
 
     def __init__(self, dim: int, width: int, depth: int, seeds: Sequence[int], *, bias: bool = False) -> None:
+        """Draw the weights of every seed and say the dense form of the stack."""
         super().__init__()
         self.depth, self.bias = depth, bias
         sizes = [dim, *[width] * depth, 1]

@@ -28,6 +28,7 @@ class Ensemble(nn.Module):
     template: nn.Module
 
     def __init__(self, networks: Sequence[nn.Module]) -> None:
+        """Stack parameters and buffers of networks of one shape."""
         super().__init__()
         networks = list(networks)
         if not networks:

@@ -120,6 +120,7 @@ class Quadrature(Nonlinearity):
             n_terms = min(2 * n_terms, self.n_terms)
 
     def _expectation(self, fn: Callable[[Tensor], Tensor], k12: Tensor, k11: Tensor, k22: Tensor, what: str) -> Tensor:
+        """Sum the Hermite series of both sides; what lies beyond its end is put on the next two powers."""
         c, _ = cosine(k12.double(), k11.double(), k22.double())
         if _alike(k11, k22):  # of a batch with itself
             ((h1, rest1),) = self._expansion(fn, k11)
@@ -141,6 +142,7 @@ class Quadrature(Nonlinearity):
         return value.to(k12.dtype)
 
     def _report(self, error: float, k11: Tensor, k22: Tensor, what: str) -> None:
+        """Warn of the share of variance that the series leaves out, or refuse where it is too large."""
         if error <= self.tolerance:
             return
         largest = max(float(k.detach().max()) for k in (k11, k22))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 from torch import nn
@@ -16,6 +16,8 @@ from priorscope.statistics import fit_power_law
 
 if TYPE_CHECKING:
     import altair as alt
+
+    from priorscope.data import Dataset
 
 __all__ = ["PAPER"]
 
@@ -71,7 +73,7 @@ def network(name: str, input_shape: tuple[int, ...], outputs: int, width: int, s
     return models.FiniteModel(name, found, width=width).network(input_shape, outputs=outputs, seed=seed)
 
 
-def train(built: nn.Module, dataset: Any, point: Point) -> float:
+def train(built: nn.Module, dataset: Dataset, point: Point) -> float:
     """Test accuracy of a network after Adam with a cosine schedule, in batches of 64."""
     steps = max(point["least_steps"], point["epochs"] * len(dataset.train) // 64)
     descent = GradientDescent(

@@ -69,6 +69,7 @@ def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
     order = sorted(set(cells["group"]), key=lambda g: (SIZE_OF[g], g))
 
     def panel(part: pd.DataFrame, title: str) -> alt.Chart:
+        """Changes by group, inside and outside the symmetry told apart by shape."""
         chart: alt.Chart = (
             alt.Chart(part, title=title)
             .mark_point(filled=True, size=60)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -66,7 +66,7 @@ def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
     order = sorted(set(cells["group"]), key=lambda g: (SIZE_OF[g], g))
     names = [name.upper() for name in SYSTEMS if name.upper() in set(cells.system)]
 
-    def panel(part: pd.DataFrame, title: str) -> Any:
+    def panel(part: pd.DataFrame, title: str) -> alt.LayerChart:
         """Draw one set of images: the mean accuracy by group as lines and points, its range over draws as rules."""
         base = alt.Chart(part, title=title).encode(
             x=alt.X("group:N", sort=order, title=None, axis=alt.Axis(labelAngle=-50)),
@@ -84,7 +84,8 @@ def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
                 scale=alt.Scale(domain=["inside", "outside"], range=["circle", "cross"]),
             ),
         )
-        return (spread + base.mark_line().encode(y=y) + points).properties(width=170, height=170)
+        chart: alt.LayerChart = (spread + base.mark_line().encode(y=y) + points).properties(width=170, height=170)
+        return chart
 
     rows = []
     for _, images_of in cells.groupby("data", sort=False):

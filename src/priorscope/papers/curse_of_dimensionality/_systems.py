@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import lru_cache
 from types import SimpleNamespace
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -116,7 +115,7 @@ def predictions(
     size = 1.0 if variant == "nn" else TARGET_SIZE
     train = SimpleNamespace(inputs=dataset.inputs, targets=size * dataset.targets, task=dataset.task)
     if members == 1:
-        network: Any = arch.network(shape, width=width, outputs=outputs, seed=seed)
+        network = arch.network(shape, width=width, outputs=outputs, seed=seed)
         return descent.fit(network, train, seed=seed).predict(dataset.test.inputs) / size
     seeds = range(1000 * seed, 1000 * seed + members)
     ensemble = arch.ensemble(shape, width=width, outputs=outputs, seeds=seeds)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -17,6 +17,8 @@ from priorscope.probes import empirical_ntk
 
 if TYPE_CHECKING:
     import altair as alt
+
+    from priorscope.data import Dataset
 
 __all__ = ["PAPER"]
 
@@ -61,7 +63,7 @@ def _kernel_error(x: torch.Tensor, width: int, seeds: range) -> float:
     return float(np.mean(errors))
 
 
-def _mean_distance(dataset: Any, width: int, seed: int) -> float:
+def _mean_distance(dataset: Dataset, width: int, seed: int) -> float:
     """RMS of (mean over initialisations of centred VEC_n) − VEC_∞ after the same time of slow full-batch descent."""
     data = dataset.subset(12, seed=0, n_test=12)
     rate, steps = 0.2, 30

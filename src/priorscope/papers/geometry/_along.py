@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from priorscope.lab import Metrics, Point
+
+if TYPE_CHECKING:
+    import altair as alt
+
 
 __all__ = ["along", "curves", "early_and_later", "lines", "two_directions"]
 
@@ -94,7 +98,7 @@ def curves(rows: pd.DataFrame, columns: dict[str, str]) -> pd.DataFrame:
     return pd.DataFrame({"value": mean, "low": mean - spread, "high": mean + spread}).reset_index()
 
 
-def lines(rows: pd.DataFrame, title: str) -> Any:
+def lines(rows: pd.DataFrame, title: str) -> alt.FacetChart:
     """Mean and standard deviation along training, one panel per model, from what :func:`curves` gives."""
     import altair as alt
 
@@ -102,4 +106,5 @@ def lines(rows: pd.DataFrame, title: str) -> Any:
     band = base.mark_area(opacity=0.25).encode(y=alt.Y("low:Q", title=title).scale(zero=False), y2="high:Q")
     mean = base.mark_line().encode(y=alt.Y("value:Q", title=title))
     panel = (band + mean).properties(width=200, height=150)
-    return panel.facet(column=alt.Column("model:N", title=None)).resolve_scale(x="independent")
+    chart: alt.FacetChart = panel.facet(column=alt.Column("model:N", title=None)).resolve_scale(x="independent")
+    return chart

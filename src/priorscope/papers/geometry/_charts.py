@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
+
+if TYPE_CHECKING:
+    import altair as alt
+
 
 __all__: list[str] = []
 
@@ -21,7 +25,7 @@ def panels(
     y_title: str,
     chance: float | None = None,
     shared: bool = True,
-) -> Any:
+) -> alt.TopLevelMixin:
     """Mean over repeats as a line with points, standard error as bars; the dashed line is chance."""
     import altair as alt
 
@@ -37,4 +41,7 @@ def panels(
         layers = alt.Chart(long).mark_rule(strokeDash=[4, 4], color="grey").encode(y=alt.datum(chance)) + layers
     chart = layers.properties(width=220, height=220).facet(column=alt.Column(f"{column}:N", title=None))
     heading = alt.Title(title, subtitle="mean and standard error over repeats")
-    return chart.properties(title=heading) if shared else chart.resolve_scale(y="independent").properties(title=heading)
+    picture: alt.TopLevelMixin = (
+        chart.properties(title=heading) if shared else chart.resolve_scale(y="independent").properties(title=heading)
+    )
+    return picture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -15,10 +15,13 @@ from priorscope.inference import stacked_accuracy, train_stacked
 from priorscope.papers.geometry._sizes import WIDTHS
 from priorscope.probes import AverageGeometry, average_geometry
 
+if TYPE_CHECKING:
+    from torch import nn
+
 __all__: list[str] = []
 
 
-def build(name: str, outputs: int = 1, channels: int = 1, size: int = 8, width: int | None = None) -> Any:
+def build(name: str, outputs: int = 1, channels: int = 1, size: int = 8, width: int | None = None) -> nn.Module:
     """The module of a name, with GELU: mlp (two layers), lenet, resnet (ResNet18), residual.
 
     ``normalised`` is ResNet18 with group normalisation; the others have none.
@@ -70,7 +73,7 @@ def train(
     outputs: int = 1,
     width: int | None = None,
     **options: Any,
-) -> tuple[Any, dict[str, Tensor]]:
+) -> tuple[nn.Module, dict[str, Tensor]]:
     """One network per data set (all of one size), trained together; the template and the trained parameters."""
     shape = sets[0].input_shape
     template = build(name, outputs, shape[0], shape[1], width).eval()
@@ -80,7 +83,7 @@ def train(
 
 
 def accuracies(
-    template: Any, params: dict[str, Tensor], sets: list[Dataset], outputs: int = 1, which: str = "test"
+    template: nn.Module, params: dict[str, Tensor], sets: list[Dataset], outputs: int = 1, which: str = "test"
 ) -> list[float]:
     """Accuracy of network i on data set i."""
     x, y = _stack(sets, which, outputs)

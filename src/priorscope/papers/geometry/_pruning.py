@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -14,6 +14,8 @@ from priorscope.papers.geometry._sizes import SOURCE
 
 if TYPE_CHECKING:
     import altair as alt
+
+    from priorscope.data import Dataset
 
 __all__ = ["PAPER"]
 
@@ -77,13 +79,14 @@ def run(point: Point) -> Metrics:
 
 
 @lru_cache(maxsize=1)
-def _load(name: str, n: int, size: int) -> Any:
+def _load(name: str, n: int, size: int) -> Dataset:
     """The data set, standardised; kept for the next point of this process."""
     from priorscope import data
 
     if name == "digits":
         return data.digits().subset(n, seed=0, n_test=200).standardised()
-    return getattr(data, name)(size=size, n_train=n, n_test=10_000).standardised()
+    found: Dataset = getattr(data, name)(size=size, n_train=n, n_test=10_000).standardised()
+    return found
 
 
 def gap(table: pd.DataFrame, how: str) -> Measured:

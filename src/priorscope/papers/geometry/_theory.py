@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -13,6 +13,10 @@ from priorscope.papers.geometry._theory_claims import CLAIMS
 
 if TYPE_CHECKING:
     import altair as alt
+    from torch import Tensor, nn
+
+    from priorscope.contracts import NetworkMaker, NetworkOptions
+    from priorscope.probes import GeometryEvolution
 
 __all__ = ["PAPER"]
 
@@ -53,7 +57,7 @@ def run(point: Point) -> Metrics:
     )
 
 
-def _data(dim: int, seed: int) -> tuple[Any, Any, Any]:
+def _data(dim: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
     """Inputs (20, dim) of a power-law covariance in a random basis, and two labelings."""
     import torch
 
@@ -66,7 +70,7 @@ def _data(dim: int, seed: int) -> tuple[Any, Any, Any]:
     return x, x[:, 0].sign(), 3 * torch.randn(20, generator=generator)
 
 
-def _model(point: Point) -> tuple[Any, Point, tuple[int, ...]]:
+def _model(point: Point) -> tuple[NetworkMaker | nn.Module, NetworkOptions, tuple[int, ...]]:
     """Model, options of its networks, input shape."""
     from priorscope import models as m
 
@@ -90,7 +94,7 @@ def _model(point: Point) -> tuple[Any, Point, tuple[int, ...]]:
     return m.vit(normalisation=False), {"width": 32}, (1, side, side)
 
 
-def _evolve(point: Point, targets: Any, seed: int) -> Any:
+def _evolve(point: Point, targets: Tensor, seed: int) -> GeometryEvolution:
     from priorscope.probes import geometry_evolution
 
     model, options, shape = _model(point)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -19,6 +19,9 @@ from priorscope.probes import Landscape, count_cusps, effective_parameters, land
 
 if TYPE_CHECKING:
     import altair as alt
+    from torch import nn
+
+    from priorscope.contracts import Samples
 
 __all__ = ["PAPER"]
 
@@ -145,7 +148,7 @@ def _reduced(found: Landscape) -> dict[str, float]:
     }
 
 
-def _smooth(net: Any, data: Any, steps: int) -> Metrics:
+def _smooth(net: nn.Sequential, data: Samples, steps: int) -> Metrics:
     """One run of a smooth network, its Hessian looked at after a tenth and half of the steps, and at the end."""
     found: list[Landscape] = []
 

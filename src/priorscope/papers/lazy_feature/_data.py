@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -19,6 +19,8 @@ from priorscope.papers.lazy_feature._claims import SOURCE
 
 if TYPE_CHECKING:
     import altair as alt
+
+    from priorscope.contracts import NetworkStack
 
 __all__ = ["PAPER"]
 
@@ -89,7 +91,7 @@ def run(point: Point) -> Metrics:
     K, width = point["members"], point["width"]
     seeds = [*range(K), *range(K)]
     dtype = train.inputs.dtype
-    model: Any
+    model: NetworkStack
     if point["kind"] == "conv":
         net = gap(DEPTH, activation="gelu", weight_variance=VARIANCE)
         model = net.ensemble(tuple(train.inputs.shape[1:]), width=width, outputs=1, seeds=seeds)

@@ -72,7 +72,8 @@ def deviation(outputs: Tensor) -> Tensor:
 
 
 def _kernels(fitted: FittedNetworks, x: Tensor, x2: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    stack: Any = fitted.members.model
+    stack = fitted.members.model
+    assert isinstance(stack, DenseStack)
     return (
         stack.gram(fitted.members.unflatten(fitted.initial), x, x2),
         stack.gram(fitted.members.unflatten(fitted.params), x, x2),

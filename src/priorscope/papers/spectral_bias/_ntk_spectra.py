@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -48,7 +48,7 @@ def network(name: str, shape: tuple[int, ...], width: int, seed: int) -> nn.Modu
     conv = m.Conv(3, padding="zeros", weight_variance=v)
     narrow = m.Conv(3, stride=2, padding="zeros", weight_variance=v)
     if name == "conv":
-        layers: tuple[Any, ...] = (narrow, act, narrow, act, conv, act)
+        layers: tuple[m.Layer, ...] = (narrow, act, narrow, act, conv, act)
     else:
         block = m.Residual(m.Sequential((conv, act)))
         layers = (narrow, act, block, narrow, act, block)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 import time
-from typing import Any
+from typing import Unpack
 
 import torch
 from torch import Tensor
 
 from priorscope.checks import POSITIVE, SEED, SHAPE, check, checked, number, optional, whole
+from priorscope.contracts import NetworkOptions
 from priorscope.machine import free_memory
-from priorscope.probes.geometry._draws import Draws
+from priorscope.probes.geometry._draws import Drawn, Draws
 from priorscope.probes.geometry._engine import rows_by_loop, rows_by_vmap, sign_cotangents, stratified_cotangents
 from priorscope.probes.geometry._readout import Features, find_readout
 from priorscope.probes.geometry._result import AverageGeometry
@@ -19,7 +20,7 @@ from priorscope.probes.geometry._result import AverageGeometry
 __all__ = ["average_geometry"]
 
 BLOCK_BYTES = 48_000_000  # gradient rows and stacked parameters held at once
-MAX_FEATURES = 8  # features a probe: beyond it, fresh networks tell more than further features of one
+MAX_FEATURES = 8  # features per probe: beyond it, fresh networks tell more than further features of one
 LARGE_FEATURES = 1  # the same for large models, where a feature costs as much as a forward pass (measured on ResNet18)
 VMAP_LIMIT = 1_500_000  # parameters beyond which a batched convolution is slower than a plain one
 
@@ -32,7 +33,7 @@ VMAP_LIMIT = 1_500_000  # parameters beyond which a batched convolution is slowe
     seed=SEED,
 )
 def average_geometry(
-    model: Any,
+    model: Drawn,
     probe: Tensor | tuple[int, ...],
     *,
     n_models: int = 10_000,
@@ -42,7 +43,7 @@ def average_geometry(
     engine: str = "auto",
     precision: float | None = None,
     seed: int = 0,
-    **network: Any,
+    **network: Unpack[NetworkOptions],
 ) -> AverageGeometry:
     r"""Average geometry :math:`G = E_{\theta, x}[\nabla_x f_\theta(x)\,\nabla_x f_\theta(x)^T]` at initialisation.
 
@@ -55,8 +56,8 @@ def average_geometry(
 
     Where the model ends in a linear layer whose weights are independent with mean zero, that layer is integrated out
     exactly (``readout="auto"``): :math:`E_a[\nabla f\nabla f^T] = v\sum_i \nabla h_i\nabla h_i^T` with v the variance of a
-    readout weight. Features are dealt out to the probes of a network (at most 8 a probe, one for large models), so the sum
-    costs one gradient a feature, not one a feature and probe; the estimate stays unbiased. ``readout="sample"`` uses the
+    readout weight. Features are dealt out to the probes of a network (at most 8 per probe, one for large models), so the sum
+    costs one gradient per feature, not one per feature and probe; the estimate stays unbiased. ``readout="sample"`` uses the
     drawn readout as it is.
 
     ``engine`` is "vmap" (all networks of a block in one call), "loop", or "auto": vmap for models below 1.5 million

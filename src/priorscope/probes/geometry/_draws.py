@@ -6,16 +6,18 @@ import copy
 import inspect
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TypeAlias, Unpack
 
 import torch
 from torch import Tensor, nn
 
+from priorscope.contracts import NetworkMaker, NetworkOptions, is_network_maker
 from priorscope.models import Architecture, FiniteModel, Redrawing, from_factory
 
 __all__: list[str] = []
 
 Stacked = dict[str, Tensor]
+Drawn: TypeAlias = "NetworkMaker | nn.Module | Callable[..., object] | Sequence[nn.Module]"  # see Draws
 
 
 class Draws:
@@ -30,7 +32,10 @@ class Draws:
     ``notes`` says by which law a module is drawn.
     """
 
-    def __init__(self, model: Any, input_shape: tuple[int, ...], seed: int = 0, **network: Any) -> None:
+    def __init__(
+        self, model: Drawn, input_shape: tuple[int, ...], seed: int = 0, **network: Unpack[NetworkOptions]
+    ) -> None:
+        """Find out how the model is drawn, and make one network as the template."""
         self.generator = torch.Generator().manual_seed(seed)
         self._next_seed = seed * 1_000_003
         self._network: Callable[[int], nn.Module] | None = None
@@ -41,8 +46,9 @@ class Draws:
         if isinstance(model, list | tuple):
             self._network = _in_turn(model)
             self.template = self._network(self._next_seed)
-        elif hasattr(model, "network") and not isinstance(model, nn.Module):
-            self._network = lambda s: model.network(input_shape, seed=s, **network)
+        elif is_network_maker(model):
+            make = model.network
+            self._network = lambda s: make(input_shape, seed=s, **network)
             self.template = self._network(self._next_seed)
             if isinstance(model, Architecture | FiniteModel):  # they know how they draw
                 self._redrawing = _in_one_call(self.template)
@@ -112,19 +118,18 @@ def _in_one_call(network: nn.Module) -> Redrawing | None:
     return like if like.in_one_call else None
 
 
-def _in_turn(networks: Sequence[Any]) -> Callable[[int], nn.Module]:
+def _in_turn(networks: Sequence[nn.Module]) -> Callable[[int], nn.Module]:
     if not networks or not all(isinstance(net, nn.Module) for net in networks):
         raise ValueError("a list of models must hold torch.nn.Modules, one at least.")
     count = itertools.count(-1)  # the first call makes the template
 
     def build(seed: int) -> nn.Module:
-        found: nn.Module = copy.deepcopy(networks[max(next(count), 0) % len(networks)]).eval()
-        return found
+        return copy.deepcopy(networks[max(next(count), 0) % len(networks)]).eval()
 
     return build
 
 
-def seeded_factory(factory: Callable[..., Any], input_shape: tuple[int, ...]) -> Callable[[int], nn.Module]:
+def seeded_factory(factory: Callable[..., object], input_shape: tuple[int, ...]) -> Callable[[int], nn.Module]:
     """A factory of a seed from one that takes a seed or nothing, run with torch's generator at that seed.
 
     One that names several arguments is given what it asks for by :func:`priorscope.models.from_factory`, with one output.

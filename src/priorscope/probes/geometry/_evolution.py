@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 import pandas as pd
 import torch
@@ -11,10 +11,11 @@ from torch import Tensor
 from torch.func import functional_call, jvp, vjp, vmap
 
 from priorscope.checks import POSITIVE, SEED, checked, whole
+from priorscope.contracts import NetworkOptions
 from priorscope.inference import can_batch
 from priorscope.probes.geometry._average import _draw_probes, _error, _probe
 from priorscope.probes.geometry._correlation import matrix_correlation, second_moment
-from priorscope.probes.geometry._draws import Draws, Stacked
+from priorscope.probes.geometry._draws import Drawn, Draws, Stacked
 
 if TYPE_CHECKING:
     import altair as alt
@@ -80,7 +81,7 @@ class GeometryEvolution:
 
 @checked(n_models=whole(2), n_probes=whole(), probe_std=POSITIVE, seed=SEED)
 def geometry_evolution(
-    model: Any,
+    model: Drawn,
     inputs: Tensor,
     targets: Tensor,
     *,
@@ -89,7 +90,7 @@ def geometry_evolution(
     n_probes: int = 16,
     probe_std: float = 1.0,
     seed: int = 0,
-    **network: Any,
+    **network: Unpack[NetworkOptions],
 ) -> GeometryEvolution:
     r"""The average geometry evolution :math:`\Delta(x) = E_\theta[\nabla^2_{x\theta}f\,\dot\theta\,\nabla_x f^T] + (\cdot)^T`.
 

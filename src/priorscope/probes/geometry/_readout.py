@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -48,8 +48,8 @@ def find_readout(template: nn.Module, probe: Tensor) -> Readout | None:
     return None
 
 
-def _remember(seen: dict[str, tuple[Tensor, Tensor]], name: str) -> Any:
-    def hook(_: nn.Module, args: tuple[Any, ...], output: Any) -> None:
+def _remember(seen: dict[str, tuple[Tensor, Tensor]], name: str) -> Callable[..., None]:
+    def hook(_: nn.Module, args: tuple[object, ...], output: object) -> None:
         if args and isinstance(args[0], Tensor) and isinstance(output, Tensor):
             seen[name] = (args[0], output)
 

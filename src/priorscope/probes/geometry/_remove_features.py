@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 import pandas as pd
 import torch
 from torch import Tensor
 
 from priorscope.checks import SEED, checked, whole
+from priorscope.contracts import NetworkOptions
 from priorscope.data import Dataset
 from priorscope.probes.geometry import AverageGeometry, average_geometry
+from priorscope.probes.geometry._draws import Drawn
 
 if TYPE_CHECKING:
     import altair as alt
@@ -59,12 +61,12 @@ class FeatureRemoval:
 def remove_features(
     data: Dataset,
     k: int,
-    model: Any = None,
+    model: Drawn | None = None,
     *,
     geometry: AverageGeometry | None = None,
     n_models: int = 500,
     seed: int = 0,
-    **network: Any,
+    **network: Unpack[NetworkOptions],
 ) -> FeatureRemoval:
     r"""Project ``k`` directions out of both splits: those with least geometry per unit of data variance.
 
@@ -83,9 +85,11 @@ def remove_features(
     D = x.shape[1]
     if not 1 <= k < D:
         raise ValueError(f"remove_features needs 1 <= k < {D} directions; got {k}.")
-    if geometry is None and model is None:
-        raise ValueError("remove_features needs a model or a geometry.")
-    G = (geometry or average_geometry(model, data.input_shape, n_models=n_models, seed=seed, **network)).matrix.double()
+    if geometry is None:
+        if model is None:
+            raise ValueError("remove_features needs a model or a geometry.")
+        geometry = average_geometry(model, data.input_shape, n_models=n_models, seed=seed, **network)
+    G = geometry.matrix.double()
     S = x.mT @ x / len(x)
     lam, basis = torch.linalg.eigh(S + 1e-6 * float(S.trace()) / D * torch.eye(D, dtype=S.dtype))
     white = basis / lam.sqrt()

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 import pandas as pd
 import torch
 from torch import Tensor
 
 from priorscope.checks import SEED, checked, number, whole
+from priorscope.contracts import NetworkOptions
 from priorscope.data import Dataset
 from priorscope.probes.geometry import AverageGeometry, average_geometry
+from priorscope.probes.geometry._draws import Drawn
 
 if TYPE_CHECKING:
     import altair as alt
@@ -38,7 +40,7 @@ class SampleScores:
         return self.scores.argsort()
 
     def table(self) -> pd.DataFrame:
-        """One row a training sample: its number, score and label."""
+        """One row per training sample: its number, score and label."""
         labels = None if self.labels is None else self.labels.tolist()
         return pd.DataFrame({"sample": range(len(self.scores)), "score": self.scores.tolist(), "label": labels})
 
@@ -46,7 +48,10 @@ class SampleScores:
         """Histogram of the scores, by label where there are labels; of 5,000 random samples where there are more."""
         import altair as alt
 
-        encoding: dict[str, Any] = {"x": alt.X("score:Q").bin(maxbins=40), "y": alt.Y("count()", title="samples")}
+        encoding: dict[str, alt.SchemaBase] = {
+            "x": alt.X("score:Q").bin(maxbins=40),
+            "y": alt.Y("count()", title="samples"),
+        }
         if self.labels is not None:
             encoding["color"] = alt.Color("label:N")
         table = self.table()
@@ -60,12 +65,12 @@ class SampleScores:
 @checked(n_models=whole(2), seed=SEED)
 def sample_scores(
     data: Dataset,
-    model: Any,
+    model: Drawn | None,
     *,
     geometry: AverageGeometry | None = None,
     n_models: int = 500,
     seed: int = 0,
-    **network: Any,
+    **network: Unpack[NetworkOptions],
 ) -> SampleScores:
     r"""Score every training sample by :math:`(x/\|x\|)^T G\,(x/\|x\|)`, with G the average geometry of ``model``.
 
@@ -77,8 +82,11 @@ def sample_scores(
         >>> len(sample_scores(data, ps.models.gap(depth=1), n_models=20, width=8).scores)
         50
     """
-    G = geometry or average_geometry(model, data.input_shape, n_models=n_models, seed=seed, **network)
-    return SampleScores(G.score(data.inputs), data.name, data.train_labels)
+    if geometry is None:
+        if model is None:
+            raise ValueError("sample_scores needs a model or a geometry.")
+        geometry = average_geometry(model, data.input_shape, n_models=n_models, seed=seed, **network)
+    return SampleScores(geometry.score(data.inputs), data.name, data.train_labels)
 
 
 @checked(fraction=number(least=0, below=1), seed=SEED)
@@ -87,16 +95,17 @@ def prune(
     fraction: float,
     scores: SampleScores | Tensor | None = None,
     *,
-    model: Any = None,
+    model: Drawn | None = None,
     by_class: bool = False,
     seed: int = 0,
-    **options: Any,
+    n_models: int = 500,
+    **network: Unpack[NetworkOptions],
 ) -> Dataset:
     """The data set without the ``fraction`` of its training samples of lowest score.
 
-    Scores are given, or those of ``model`` (``options`` go to ``sample_scores``). With neither, random samples go: the
-    control. ``by_class`` takes the same fraction from every class, so that the classes keep their shares; otherwise a
-    class whose samples all score low can vanish.
+    Scores are given, or those of ``model`` (of ``n_models`` networks with the options ``network``). With neither, random
+    samples go: the control. ``by_class`` takes the same fraction from every class, so that the classes keep their shares;
+    otherwise a class whose samples all score low can vanish.
 
     Example:
         >>> import priorscope as ps
@@ -108,13 +117,13 @@ def prune(
     if n - round(n * fraction) < 2:
         raise ValueError(f"prune must leave 2 samples of {n}; got fraction = {fraction}.")
     if scores is None and model is not None:
-        scores = sample_scores(data, model, seed=seed, **options)
+        scores = sample_scores(data, model, n_models=n_models, seed=seed, **network)
     if scores is None:
         values = torch.rand(n, generator=torch.Generator().manual_seed(seed))
     else:
         values = scores.scores if isinstance(scores, SampleScores) else scores
         if values.shape != (n,):
-            raise ValueError(f"prune needs one score a training sample ({n}); got shape {tuple(values.shape)}.")
+            raise ValueError(f"prune needs one score per training sample ({n}); got shape {tuple(values.shape)}.")
     groups = [torch.arange(n)]
     if by_class:
         if data.train_labels is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 import pandas as pd
 import torch
@@ -12,11 +12,12 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from priorscope.checks import NOT_NEGATIVE, POSITIVE, SEED, checked, number, whole
+from priorscope.contracts import NetworkOptions
 from priorscope.data import Dataset
 from priorscope.inference import can_batch, over_networks, stacked_accuracy, train_stacked
 from priorscope.probes.geometry import AverageGeometry, average_geometry
 from priorscope.probes.geometry._correlation import matrix_correlation, second_moment
-from priorscope.probes.geometry._draws import Draws, Stacked
+from priorscope.probes.geometry._draws import Drawn, Draws, Stacked
 
 if TYPE_CHECKING:
     import altair as alt
@@ -107,7 +108,7 @@ class GeometryTrajectory:
 )
 def geometry_trajectory(
     data: Dataset,
-    model: Any,
+    model: Drawn,
     *,
     epochs: int = 20,
     n_networks: int = 8,
@@ -121,7 +122,7 @@ def geometry_trajectory(
     n_probes: int = 16,
     probe_std: float = 1.0,
     seed: int = 0,
-    **network: Any,
+    **network: Unpack[NetworkOptions],
 ) -> GeometryTrajectory:
     r"""Train an ensemble on two classes and follow :math:`G^t = E[\nabla_x f\,\nabla_x f^T]`.
 

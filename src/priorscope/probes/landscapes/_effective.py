@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -73,8 +72,14 @@ class _Kinks(TorchDispatchMode):
         super().__init__()  # type: ignore[no-untyped-call]
         self.tolerance, self.count = tolerance, 0
 
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if getattr(func, "overloadpacket", None) in KINKED:
+    def __torch_dispatch__(
+        self,
+        func: Callable[..., object],
+        types: object,
+        args: tuple[object, ...] = (),
+        kwargs: dict[str, object] | None = None,
+    ) -> object:
+        if getattr(func, "overloadpacket", None) in KINKED and isinstance(args[0], Tensor):
             self.count += int((args[0].abs() < self.tolerance).sum())
         return func(*args, **(kwargs or {}))
 

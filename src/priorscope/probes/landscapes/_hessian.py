@@ -15,9 +15,9 @@ from torch.nn.utils.weight_norm import WeightNorm
 from priorscope.checks import SEED, checked, whole
 from priorscope.inference import Loss, Members
 from priorscope.inference.networks import DensePass
-from priorscope.probes._apart import check_apart
 from priorscope.probes.landscapes._dense_hessian import dense_parts
 from priorscope.probes.landscapes._effective import over_samples
+from priorscope.probes.tangent._apart import check_apart
 
 __all__ = ["HessianOperators", "HessianSplit", "hessian_operators", "hessian_split", "lanczos_density"]
 
@@ -44,6 +44,7 @@ class _Problem:
     """Outputs (n·o,) of flat parameters (P,), with slope and curvature of the loss at the network's own weights."""
 
     def __init__(self, network: nn.Module, inputs: Tensor, targets: Tensor, loss: Loss) -> None:
+        """Keep the samples whose loss bends or slopes; those without either have no part in the Hessian."""
         self.members = Members(network, dtype=torch.float64)
         self.members.model.eval()
         self.w = self.members.flat[0]

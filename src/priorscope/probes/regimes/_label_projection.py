@@ -130,7 +130,7 @@ def label_projection(fitted: FittedNetworks, inputs: Tensor, targets: Tensor, *,
         )
     if len(inputs) != len(targets):
         raise ValueError(
-            f"label_projection needs one label an input; got {len(inputs)} inputs and {len(targets)} labels."
+            f"label_projection needs one label per input; got {len(inputs)} inputs and {len(targets)} labels."
         )
     y = targets.reshape(len(targets), -1)[:, :1].double()
     y = y / y.norm()

@@ -155,7 +155,7 @@ def _power_and_alignment(gram: Array, modes: Array, targets: Array) -> tuple[Arr
     """Shares of the targets along the modes, and kernel-target alignment."""
     y = targets.reshape(len(targets), -1)
     if len(y) != len(gram):
-        raise ValueError(f"spectrum needs one target a sample ({len(gram)}); got {len(y)}.")
+        raise ValueError(f"spectrum needs one target per sample ({len(gram)}); got {len(y)}.")
     total = float((y**2).sum())
     if not np.isfinite(total) or total == 0:
         raise ValueError("spectrum needs finite targets that are not all zero; check the targets or leave them out.")

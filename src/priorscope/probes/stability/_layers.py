@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import torch
 from torch import Tensor, nn
@@ -80,7 +80,7 @@ def layer_outputs(network: nn.Module, x: Tensor, positions: list[int]) -> list[T
     """Flat outputs (n, features) of the calls at these positions, and last the network's own."""
     wanted, found, count = set(positions), [], [0]
 
-    def keep(name: str, part: nn.Module, out: Any) -> None:
+    def keep(name: str, part: nn.Module, out: object) -> None:
         if count[0] in wanted:
             found.append(_flat(out))
         count[0] += 1
@@ -93,7 +93,7 @@ def layer_outputs(network: nn.Module, x: Tensor, positions: list[int]) -> list[T
 
 
 @contextmanager
-def _hooked(network: nn.Module, see: Callable[[str, nn.Module, Any], None]) -> Iterator[None]:
+def _hooked(network: nn.Module, see: Callable[[str, nn.Module, object], None]) -> Iterator[None]:
     def hook(name: str) -> Callable[..., None]:
         return lambda part, inputs, out: see(name, part, out)
 
@@ -105,7 +105,7 @@ def _hooked(network: nn.Module, see: Callable[[str, nn.Module, Any], None]) -> I
             handle.remove()
 
 
-def _flat(out: Any) -> Tensor:
+def _flat(out: object) -> Tensor:
     while isinstance(out, tuple | list) and out:
         out = out[0]
     if not isinstance(out, Tensor):

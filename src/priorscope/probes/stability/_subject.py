@@ -8,7 +8,16 @@ from typing import Any, TypeAlias
 import torch
 from torch import Tensor, nn
 
-from priorscope.contracts import LabelledData, Member, NetworkFamily, is_kernel_model, is_network_family, name_of
+from priorscope.contracts import (
+    LabelledData,
+    Member,
+    NetworkFamily,
+    Predictor,
+    is_kernel_model,
+    is_network_family,
+    missing,
+    name_of,
+)
 from priorscope.models import from_factory
 
 __all__ = ["Subject", "images_of", "networks_of"]
@@ -42,7 +51,7 @@ def networks_of(
         return name_of(model), [
             model.network(input_shape, outputs=outputs, seed=seed + s, **network) for s in range(n_seeds)
         ]
-    if hasattr(model, "predict") and not is_kernel_model(model):
+    if not missing(model, Predictor) and not is_kernel_model(model):
         return name_of(model), [_Predictor(model)] * n_seeds
     if callable(model):
         made = [from_factory(model, input_shape, outputs, seed + s) for s in range(n_seeds)]

@@ -87,12 +87,13 @@ def stability_path(system: System, *, seed: int = 0, points: int = 8, **settings
     return StabilitySweep(pd.DataFrame(rows), "step", "training step")
 
 
-def _network(thing: Any) -> nn.Module:
+def _network(thing: object) -> nn.Module:
     """A module out of what a system builds or an inference gives back."""
     if isinstance(thing, nn.Module):
         return thing
-    if callable(getattr(thing, "network", None)):
-        found = thing.network()
+    make = getattr(thing, "network", None)
+    if callable(make):
+        found = make()
         if isinstance(found, nn.Module):
             return found
     raise TypeError(f"wanted single networks; got {type(thing).__name__}. Use members=1.")

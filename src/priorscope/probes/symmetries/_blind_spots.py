@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack, cast
 
 import pandas as pd
 import torch
 from torch import Tensor
 
 from priorscope.checks import FRACTION, SEED, checked, whole
-from priorscope.contracts import name_of
+from priorscope.contracts import NetworkOptions, name_of
 from priorscope.data import Dataset
 from priorscope.probes.geometry import AverageGeometry, average_geometry
+from priorscope.probes.geometry._draws import Drawn
 
 if TYPE_CHECKING:
     import altair as alt
@@ -143,7 +144,7 @@ def blind_spots(
     explained: float = 0.99,
     geometry: AverageGeometry | None = None,
     seed: int = 0,
-    **network: Any,
+    **network: Unpack[NetworkOptions],
 ) -> BlindSpots:
     r"""Directions that carry variance or label signal in ``data`` and that ``model`` hardly sees at initialisation.
 
@@ -170,7 +171,8 @@ def blind_spots(
             raise ValueError(f"blind_spots needs n_models >= 4, two for each half; got {n_models}.")
         half = (n_models + 1) // 2
         chooser, judge = (
-            average_geometry(model, data.inputs, n_models=half, seed=2 * seed + k, **network) for k in (0, 1)
+            average_geometry(cast(Drawn, model), data.inputs, n_models=half, seed=2 * seed + k, **network)
+            for k in (0, 1)
         )
         geometry = _merged(chooser, judge)
         chosen, G = chooser.matrix.double(), judge.matrix.double()

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from priorscope.checks import checked, optional, whole
 from priorscope.contracts import NetworkEnsemble, is_network_stack, require
 from priorscope.models.layers import Form, Outputs, inner_products
-from priorscope.probes._apart import check_apart
+from priorscope.probes.tangent._apart import check_apart
 from priorscope.probes.tangent._capture import as_rows
 from priorscope.probes.tangent._jacobian import jacobian, trainable
 from priorscope.probes.tangent._layerwise import Layerwise

@@ -11,7 +11,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from torch import Tensor, nn
 
 from priorscope.checks import checked, optional, whole
-from priorscope.probes._apart import check_apart
+from priorscope.probes.tangent._apart import check_apart
 
 __all__ = ["NTKOperator", "ntk_operator"]
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 import inspect
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import torch
 from torch import nn
@@ -41,9 +40,10 @@ __all__ = [
 ]
 
 Reader = Callable[..., Signal]
+Sizes = int | Sequence[int]
 
 
-def bound(what: str, reader: Reader, args: Sequence[Any], kwargs: dict[str, Any]) -> Signal:
+def bound(what: str, reader: Reader, args: Sequence[object], kwargs: dict[str, object]) -> Signal:
     """The reader's answer; refused where the call has arguments that the reader does not know."""
     try:
         inspect.signature(reader).bind(*args, **kwargs)
@@ -56,7 +56,7 @@ def bound(what: str, reader: Reader, args: Sequence[Any], kwargs: dict[str, Any]
         raise refused(f"{what} with these arguments: {error}") from error
 
 
-def number(value: Any, what: str) -> float:
+def number(value: object, what: str) -> float:
     """A constant factor: a number, or a tensor that is the same everywhere."""
     if isinstance(value, nn.Parameter):
         raise refused(f"{what} a trained parameter (its own gradient is not in the kernel)")
@@ -158,7 +158,7 @@ def channel_dropout(input: Signal, p: float = 0.5, training: bool = True, inplac
     return input.then(Dropout(float(p), whole_channels=True)) if training and p else input
 
 
-def padded(input: Signal, pad: Any, mode: str = "constant", value: float | None = None) -> Signal:
+def padded(input: Signal, pad: Iterable[int], mode: str = "constant", value: float | None = None) -> Signal:
     """Zeros around the pixels; ``pad`` counts them from the last axis on."""
     pads = tuple(pad)
     if (
@@ -185,7 +185,7 @@ def flattened(input: Signal, start_dim: int = 0, end_dim: int = -1) -> Signal:
     return input.then(Flatten())
 
 
-def _reshaped(input: Signal, *shape: Any) -> Signal:
+def _reshaped(input: Signal, *shape: object) -> Signal:
     """``view`` and ``reshape``: only to one vector per sample, or to the shape that is there."""
     wanted = list(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else list(shape)
     n, numbers = input.seen[0], math.prod(input.seen[1:])
@@ -197,7 +197,7 @@ def _reshaped(input: Signal, *shape: Any) -> Signal:
     raise refused(f"a reshape of {tuple(input.seen)} to {tuple(wanted)} (only to one vector per sample)")
 
 
-def _reshaped_function(input: Signal, shape: Any) -> Signal:
+def _reshaped_function(input: Signal, shape: object) -> Signal:
     return _reshaped(input, shape)
 
 
@@ -218,7 +218,7 @@ def _same(input: Signal) -> Signal:
 def _pooled(mean: bool) -> Reader:
     name = "mean" if mean else "sum"
 
-    def read(input: Signal, dim: Any = None, keepdim: bool = False) -> Signal:
+    def read(input: Signal, dim: int | Iterable[int] | None = None, keepdim: bool = False) -> Signal:
         n_axes = len(input.seen)
         axes = {a % n_axes for a in ([dim] if isinstance(dim, int) else dim or [])}
         pixels = 1 if input.merged else len(input.shape) - 1
@@ -231,9 +231,9 @@ def _pooled(mean: bool) -> Reader:
 
 def average_pool(
     input: Signal,
-    kernel_size: Any,
-    stride: Any = None,
-    padding: Any = 0,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
     ceil_mode: bool = False,
     count_include_pad: bool = True,
     divisor_override: int | None = None,
@@ -253,7 +253,7 @@ def average_pool(
     return pooled.then(Scale(math.prod(windows) / number(divisor_override, "an average pool divided by")))
 
 
-def per_axis(value: Any, n_space: int) -> tuple[int, ...]:
+def per_axis(value: Sizes, n_space: int) -> tuple[int, ...]:
     """A setting of each spatial axis."""
     values = (value,) * n_space if isinstance(value, int) else tuple(value)
     if len(values) == 1:
@@ -263,7 +263,7 @@ def per_axis(value: Any, n_space: int) -> tuple[int, ...]:
     return values
 
 
-def global_average(input: Signal, output_size: Any) -> Signal:
+def global_average(input: Signal, output_size: Sizes) -> Signal:
     """Adaptive pools that leave one pixel."""
     sizes = (output_size,) if isinstance(output_size, int) else tuple(output_size)
     if any(size != 1 for size in sizes):
@@ -272,7 +272,7 @@ def global_average(input: Signal, output_size: Any) -> Signal:
 
 
 _RELU, _TANH, _SIGMOID = _pointwise("relu"), _pointwise("tanh"), _pointwise("sigmoid")
-CALLS: dict[Any, Reader] = {
+CALLS: dict[object, Reader] = {
     **dict.fromkeys((torch.relu, torch.relu_, "relu", "relu_", F.relu_), _RELU),
     F.relu: _pointwise_inplace("relu"),
     **dict.fromkeys((torch.tanh, F.tanh, "tanh", "tanh_", torch.tanh_), _TANH),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any
+from typing import cast
 
 import torch
 from torch import Tensor, fx, nn
+from torch.fx.node import Argument
 from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
@@ -26,10 +27,10 @@ SUBTRACT = (operator.sub, operator.isub, torch.sub, torch.subtract, "sub", "sub_
 MULTIPLY = (operator.mul, operator.imul, torch.mul, torch.multiply, "mul", "mul_", "multiply")
 DIVIDE = (operator.truediv, operator.itruediv, torch.div, torch.divide, torch.true_divide, "div", "div_", "divide")
 CONCATENATE = (torch.cat, torch.concat, torch.concatenate)
-OPERATORS: tuple[tuple[Any, ...], ...] = (CONCATENATE, ADD, SUBTRACT, MULTIPLY, DIVIDE)
+OPERATORS: tuple[tuple[object, ...], ...] = (CONCATENATE, ADD, SUBTRACT, MULTIPLY, DIVIDE)
 SHAPING = ("view", "reshape", "flatten")  # these take sizes as sizes
 SHAPES = ("size", "dim", "ndimension", "numel", "__len__")
-CONSTANTS: tuple[Any, ...] = (
+CONSTANTS: tuple[object, ...] = (
     *(operator.getitem, operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.pow),
     *(operator.neg, operator.mod, math.sqrt, math.prod, torch.sqrt, torch.rsqrt, "sqrt", "rsqrt", int, float, len),
 )
@@ -41,8 +42,12 @@ class WithoutDropout(TorchFunctionMode):
     """Inside, dropout of every kind passes on what it is given, in modules and in functions."""
 
     def __torch_function__(
-        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
+        self,
+        func: Callable[..., object],
+        types: object,
+        args: tuple[object, ...] = (),
+        kwargs: dict[str, object] | None = None,
+    ) -> object:
         if func in (F.dropout, F.dropout1d, F.dropout2d, torch.dropout, torch.feature_dropout):
             return args[0] if args else (kwargs or {})["input"]
         return func(*args, **(kwargs or {}))
@@ -60,9 +65,9 @@ class _Values(fx.Interpreter):
 
     def __init__(self, module: fx.GraphModule) -> None:
         super().__init__(module)
-        self.kept: dict[fx.Node, Any] = {}
+        self.kept: dict[fx.Node, object] = {}
 
-    def run_node(self, n: fx.Node) -> Any:
+    def run_node(self, n: fx.Node) -> object:
         self.kept[n] = super().run_node(n)
         return self.kept[n]
 
@@ -174,7 +179,7 @@ def _refuse_side_effect(node: fx.Node) -> None:
         raise refused(f"the operation {name}, which changes a tensor in place and whose result is dropped")
 
 
-def _as_seen(node: fx.Node, signal: Signal, value: Any) -> Signal:
+def _as_seen(node: fx.Node, signal: Signal, value: object) -> Signal:
     """The signal with torch's shape of it, which must be that of the layers but for pixels of length one."""
     if not isinstance(value, Tensor):
         raise refused(f"{_label(node)}, which gives no tensor")
@@ -192,12 +197,15 @@ def _without_ones(shape: tuple[int, ...]) -> tuple[int, ...]:
     return shape
 
 
-def _call(node: fx.Node, signals: dict[fx.Node, Signal], values: dict[fx.Node, Any]) -> Signal | None:
+def _call(node: fx.Node, signals: dict[fx.Node, Signal], values: dict[fx.Node, object]) -> Signal | None:
     """The signal after a function or method; None where it only gives a constant (a size, a number)."""
     target, label = node.target, _label(node)
-    known: Callable[[fx.Node], Any] = lambda a: signals.get(a, values[a])  # noqa: E731
-    args: list[Any] = [fx.map_arg(a, known) for a in node.args]
-    kwargs: dict[str, Any] = {k: fx.map_arg(v, known) for k, v in node.kwargs.items()}
+
+    def known(part: fx.Node) -> Argument:
+        return cast(Argument, signals.get(part, values[part]))
+
+    args: list[object] = [fx.map_arg(a, known) for a in node.args]
+    kwargs: dict[str, object] = {k: fx.map_arg(v, known) for k, v in node.kwargs.items()}
     if target in SHAPES or (target is getattr and args[1:] == ["shape"]):
         return None
     if not any(n in signals for n in node.all_input_nodes):
@@ -212,28 +220,29 @@ def _call(node: fx.Node, signals: dict[fx.Node, Signal], values: dict[fx.Node, A
     return bound(label, CALLS[target], args, kwargs)
 
 
-def _sum(input: Any, other: Any, *, alpha: Any = 1) -> Signal:
+def _sum(input: object, other: object, *, alpha: object = 1) -> Signal:
     factor = number(alpha, "a sum with alpha")
     if isinstance(input, Signal) and isinstance(other, Signal):
         return summed([input, other if factor == 1 else other.then(Scale(factor))])
-    signal, constant = (input, other) if isinstance(input, Signal) else (other, input)
     if isinstance(input, Signal):
-        return shifted(signal, factor * number(constant, "the addition of"))
-    return shifted(signal if factor == 1 else signal.then(Scale(factor)), number(constant, "the addition of"))
+        return shifted(input, factor * number(other, "the addition of"))
+    assert isinstance(other, Signal)
+    return shifted(other if factor == 1 else other.then(Scale(factor)), number(input, "the addition of"))
 
 
-def _difference(input: Any, other: Any, *, alpha: Any = 1) -> Signal:
+def _difference(input: object, other: object, *, alpha: object = 1) -> Signal:
     return _sum(input, other, alpha=-number(alpha, "a difference with alpha"))
 
 
-def _product(input: Any, other: Any) -> Signal:
+def _product(input: object, other: object) -> Signal:
     if isinstance(input, Signal) and isinstance(other, Signal):
         return multiplied([input, other])
     signal, constant = (input, other) if isinstance(input, Signal) else (other, input)
+    assert isinstance(signal, Signal)
     return signal.then(Scale(number(constant, "multiplication by")))
 
 
-def _quotient(input: Any, other: Any, *, rounding_mode: str | None = None) -> Signal:
+def _quotient(input: object, other: object, *, rounding_mode: str | None = None) -> Signal:
     if rounding_mode is not None or not isinstance(input, Signal) or isinstance(other, Signal):
         raise refused("a division that is not by a constant")
     constant = number(other, "division by")
@@ -243,9 +252,10 @@ def _quotient(input: Any, other: Any, *, rounding_mode: str | None = None) -> Si
 
 
 def _concatenation(label: str) -> Callable[..., Signal]:
-    def read(tensors: Any, dim: int = 0) -> Signal:
-        parts = list(tensors)
-        if not parts or not all(isinstance(t, Signal) for t in parts):
+    def read(tensors: Iterable[object], dim: int = 0) -> Signal:
+        given = list(tensors)
+        parts = [t for t in given if isinstance(t, Signal)]
+        if not parts or len(parts) < len(given):
             raise refused(f"{label} with tensors that are not made of the input")
         if dim % len(parts[0].seen) != 1:
             raise refused(f"{label} along axis {dim} (only channels, axis 1)")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import nn
 from torch.nn.modules import module as torch_module
@@ -41,7 +39,7 @@ def guard(module: nn.Module) -> None:
 def guard_object(name: str, part: nn.Module) -> None:
     """Refuse a module, its parts left out, that does other things when called than its class says."""
     what = f"{name} ({type(part).__name__})"
-    attributes: dict[str, Any] = part.__dict__
+    attributes: dict[str, object] = part.__dict__
     for attribute, hook in HOOKS.items():
         if attributes.get(attribute):
             raise refused(f"{what} with {hook} (weight_norm, spectral_norm and pruning of older torch are such hooks)")

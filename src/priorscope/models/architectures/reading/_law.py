@@ -47,6 +47,7 @@ def _with_weights(parts: tuple[Part, ...]) -> list[Part]:
 
 
 def _refuse_fixed(name: str, w: Tensor, local: str) -> None:
+    """Refuse weights that are no random draw: all zero, all equal, or mostly zero."""
     zero = bool((w == 0).all())
     if zero and local == "bias":
         return

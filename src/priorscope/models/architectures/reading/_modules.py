@@ -89,6 +89,7 @@ def _ours(module: Any, name: str, input: Signal) -> Signal:
 
 
 def _weightless(module: nn.Module) -> Layer:
+    """The layer behind a finite module of ours that has no weights."""
     if isinstance(module, ActivationModule):
         return Activation(module.phi)
     if isinstance(module, GlobalPoolModule):
@@ -131,6 +132,7 @@ def _variances(module: nn.Linear | nn.Conv1d | nn.Conv2d, fan_in: int, variances
 
 
 def _convolution(module: nn.Conv1d | nn.Conv2d, name: str, input: Signal, variances: str) -> Signal:
+    """The convolution of torch as a layer, plain where all axes are alike, general where not."""
     kind = type(module).__name__
     if len(input.shape) != len(module.kernel_size) + 1 or len(input.seen) != len(module.kernel_size) + 2:
         raise refused(f"{kind} of a tensor {tuple(input.seen)} without the pixels it wants")

@@ -38,6 +38,7 @@ def lenet(activation: str = "relu", normalisation: bool | str = False) -> Finite
     """
 
     def build(shape: Shape, width: int, outputs: int) -> nn.Module:
+        """The network for one input shape."""
         check_image("lenet", shape, 8)
         second, third, fourth = (round(width * c / 6) for c in (16, 120, 84))
         features = nn.Sequential(

@@ -31,6 +31,6 @@ def image_norm(normalisation: bool | str, channels: int) -> nn.Module:
 
 
 def check_image(name: str, shape: tuple[int, ...], least: int) -> None:
-    """An image of at least ``least`` pixels a side."""
+    """An image of at least ``least`` pixels per side."""
     if len(shape) != 3 or min(shape[1:]) < least:
         raise ValueError(f"{name} needs images (channels, h, w) of at least {least}x{least} pixels; got {shape}.")

@@ -14,6 +14,7 @@ class Block(nn.Module):
     """Two 3×3 convolutions and a shortcut."""
 
     def __init__(self, n_in: int, n_out: int, stride: int, activation: str, normalisation: bool | str) -> None:
+        """Two convolutions beside a shortcut, which is a convolution where shapes change."""
         super().__init__()
         bias = normalisation is False
         self.body = nn.Sequential(

@@ -71,6 +71,7 @@ def variances_of(kind: int, p: np.ndarray, s: np.ndarray) -> tuple[np.ndarray, f
 
 @njit(nogil=True, error_model="numpy", fastmath=FAST)
 def rectifier(K, T, w, n, with_ntk, a, b):
+    """The covariance of a rectifier with slopes ``a`` and ``b``, lane by lane, in place."""
     square = (a - b) * (a - b) / TWO_PI
     cross = a * b
     if with_ntk:

@@ -13,8 +13,6 @@ cosine c, its modulus a and the sine :math:`s = \sqrt{(1-a)(1+a)}`
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numba import njit
 
@@ -56,7 +54,7 @@ def products(row, width, n_channels, pixels, x1, x2, p, q):
         store(row, (width + x + 3) * LANES, splat(0.0))
 
 
-def rectifier_with(ratio: Any) -> Any:
+def rectifier_with(ratio):
     """The nonlinearity with one of the polynomials."""
 
     @njit(forceinline=True, error_model="numpy", fastmath=FAST)

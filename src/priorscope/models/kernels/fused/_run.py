@@ -68,6 +68,7 @@ class Batch:
     """Inputs in the order the loops read them, with the variances of every layer."""
 
     def __init__(self, plan: Plan, x: np.ndarray) -> None:
+        """Lay the batch out in its frame, and compute the variances of every stage once."""
         n = len(x)
         self.n = n
         self.s, self.r = np.zeros((n, plan.n_variances)), np.zeros((n, plan.n_variances))
@@ -188,6 +189,7 @@ def vector_rows(plan: Plan, a: Batch, b: Batch, K: np.ndarray, T: np.ndarray, sy
     scaled = a.x / a.x.shape[1]
 
     def run(part: np.ndarray) -> None:
+        """Compute these blocks of rows, and mirror them where the matrix is symmetric."""
         k_rows, t_rows = np.empty(ROWS * b.n), np.empty(ROWS * b.n if with_ntk else 0)
         for start in part:
             stop = min(start + ROWS, a.n)

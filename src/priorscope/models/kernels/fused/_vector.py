@@ -34,7 +34,7 @@ vector = VectorType()
 
 @register_model(VectorType)
 class VectorModel(models.PrimitiveModel):
-    def __init__(self, dmm: Any, fe_type: Any) -> None:
+    def __init__(self, dmm, fe_type) -> None:
         super().__init__(dmm, fe_type, DOUBLES)
 
 
@@ -42,14 +42,14 @@ def constant(value: float) -> ir.Constant:
     return ir.Constant(DOUBLES, [ir.Constant(ir.DoubleType(), value)] * LANES)
 
 
-def call(builder: Any, name: str, *args: Any) -> Any:
+def call(builder, name: str, *args):
     """LLVM's function of that name, lane by lane."""
     kind = ir.FunctionType(DOUBLES, [DOUBLES] * len(args))
     function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.v{LANES}f64")
     return builder.call(function, args, fastmath=FLAGS)
 
 
-def address(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
+def address(context, builder, array_type, array, index):
     data = context.make_array(array_type)(context, builder, array).data
     return builder.bitcast(builder.gep(data, [index]), DOUBLES.as_pointer())
 
@@ -75,7 +75,7 @@ def store(typing_context, array, index, value):
     return types.void(array, types.intp, vector), build
 
 
-def same(builder: Any, value: Any) -> Any:
+def same(builder, value):
     """One number in all lanes."""
     nothing = ir.Constant(DOUBLES, ir.Undefined)
     first = builder.insert_element(nothing, value, ir.Constant(ir.IntType(32), 0))
@@ -111,7 +111,7 @@ def clamp(typing_context, value):
     return vector(vector), build
 
 
-def unary(name: str) -> Any:
+def unary(name: str):
     def function(typing_context, value):
         return vector(vector), lambda context, builder, signature, args: call(builder, name, *args)
 
@@ -128,7 +128,7 @@ def copy_sign(typing_context, size, sign):
     return vector(vector, vector), lambda context, builder, signature, args: call(builder, "copysign", *args)
 
 
-def operate(symbol: Any, name: str) -> None:
+def operate(symbol, name: str) -> None:
     """An operator of two vectors, or of a vector and a number."""
 
     @type_callable(symbol)

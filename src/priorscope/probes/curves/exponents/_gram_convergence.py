@@ -58,7 +58,7 @@ class GramConvergence:
         """Ratio to the eigenvalue at the largest size against size, one line per rank."""
         import altair as alt
 
-        return (
+        chart: alt.TopLevelMixin = (
             alt.Chart(self.table(), title="eigenvalues of K/n settle")
             .mark_line(point=True)
             .encode(
@@ -67,6 +67,7 @@ class GramConvergence:
                 alt.Color("rank:O", title="rank"),
             )
         )
+        return chart
 
 
 @checked(ranks=optional(each(whole())), sizes=optional(each(whole(2))), seed=SEED)

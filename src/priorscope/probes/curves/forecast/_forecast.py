@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, TypeGuard
+from typing import Any, TypeGuard, cast
 
 import numpy as np
 import torch
@@ -76,26 +76,26 @@ def _is_model(thing: object) -> bool:
     return is_kernel_model(thing) or isinstance(thing, torch.nn.Module) or callable(thing)
 
 
-def _data_and_model(data: Any, second: Any, model: object) -> tuple[Dataset, Any]:
+def _data_and_model(data: object, second: object, model: object) -> tuple[Dataset, object]:
     """The data set and the model of a call: the second argument is a model, or the targets of inputs in memory."""
+    given: object = None
     if _is_data(data):
-        given, targets = second, None
+        given, loaded = second, data
     elif second is None or _is_model(second):
-        given, targets = second, None
-        data = _loaded(data, None)
+        given, loaded = second, _loaded(data, None)
     else:
-        given, targets = None, second
+        loaded = _loaded(data, second)
     if given is not None and model is not None:
         raise TypeError("forecast takes one model; got two, the second argument and model=.")
-    return (data if targets is None else _loaded(data, targets)), model if given is None else given
+    return loaded, model if given is None else given
 
 
-def _loaded(data: Any, targets: Any) -> Dataset:
+def _loaded(data: object, targets: object) -> Dataset:
     if targets is None and isinstance(data, np.ndarray | torch.Tensor | list):
         raise TypeError(
             f"forecast on arrays needs inputs and targets, forecast(X, y); got {type(data).__name__} alone."
         )
-    return as_dataset(data, targets, test_fraction=0.0, missing="median")
+    return as_dataset(cast(Any, data), cast(Any, targets), test_fraction=0.0, missing="median")
 
 
 @checked(
@@ -108,8 +108,8 @@ def _loaded(data: Any, targets: Any) -> Dataset:
     seed=SEED,
 )
 def forecast(
-    data: Any,
-    model_or_targets: Any = None,
+    data: object,
+    model_or_targets: object = None,
     /,
     n: ArrayLike | None = None,
     *,

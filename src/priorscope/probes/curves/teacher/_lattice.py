@@ -134,7 +134,12 @@ def leading_error(
     k = np.fft.fftfreq(side, 1 / side)
     w, delta = 2 * np.pi * np.abs(k), 1 / side
     y = w * delta / (2 * np.pi)
-    psi = lambda a: (zeta(a, 1 + y) + zeta(a, 1 - y)) / (2 * np.pi) ** a  # noqa: E731
+
+    def psi(a: float) -> NDArray[np.float64]:
+        both: NDArray[np.float64] = zeta(a, 1 + y) + zeta(a, 1 - y)
+        found: NDArray[np.float64] = both / (2 * np.pi) ** a
+        return found
+
     square = 0.0 if printed else psi(alpha_student) ** 2
     T, S = (np.exp(power_law_spectrum(alpha, cut)(w)) for alpha in (alpha_teacher, alpha_student))
     first = 2 * psi(alpha_teacher) * delta**alpha_teacher

@@ -69,4 +69,5 @@ def gaussian_field(kernel: KernelModel, x: Tensor, *, draws: int = 1, seed: int 
             f"the covariance of a field must be positive semidefinite; its smallest eigenvalue is {float(lam[0]):.3g}."
         )
     g = torch.randn(len(x), draws, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-    return modes @ (lam.clamp(min=0).sqrt()[:, None] * g)
+    found: Tensor = modes @ (lam.clamp(min=0).sqrt()[:, None] * g)
+    return found

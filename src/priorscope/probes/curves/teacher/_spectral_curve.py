@@ -48,7 +48,8 @@ class SpectralCurve:
         x = alt.X("n:Q", title="training samples n").scale(type="log")
         y = alt.Y("value:Q", title="expected squared error").scale(type="log")
         shown = alt.Chart(long, title="learning curve from the spectrum").mark_line()
-        return shown.encode(x, y, color="curve:N", strokeDash="curve:N")
+        chart: alt.TopLevelMixin = shown.encode(x, y, color="curve:N", strokeDash="curve:N")
+        return chart
 
 
 @checked(ridge=NOT_NEGATIVE)

@@ -115,7 +115,11 @@ def expected_errors(
             f"the student's kernel on {n} points cannot be told from a singular one in double precision. Give a ridge, "
             "fewer points, or take error_in_many_digits."
         )
-    half = lambda rhs: solve_triangular(L, rhs, lower=True, check_finite=False)  # noqa: E731
+
+    def half(rhs: NDArray[np.float64]) -> NDArray[np.float64]:
+        solved: NDArray[np.float64] = solve_triangular(L, rhs, lower=True, check_finite=False)
+        return solved
+
     v = half(k[:n])
     same = teacher == student and ridge == 0
     u = v if same else half(t[:n])
