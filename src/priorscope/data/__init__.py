@@ -36,6 +36,7 @@ from priorscope.data.synthetic._local_features import local_features
 from priorscope.data.synthetic._random_labels import flip_spectrum, random_labels
 from priorscope.data.synthetic._random_patterns import random_patterns
 from priorscope.data.synthetic._stripe import stripe
+from priorscope.data.synthetic._templates import deformed_templates
 
 __all__ = [
     "Contents",
@@ -58,6 +59,7 @@ __all__ = [
     "cube",
     "deform",
     "deformations",
+    "deformed_templates",
     "digits",
     "directional",
     "encode_labels",

@@ -11,7 +11,18 @@ from priorscope.models.architectures._load import NAMED, load
 from priorscope.models.architectures._named import fcn, gap, lap, lcn, vec
 from priorscope.models.architectures._sampled import SampledKernel, SampledModel
 from priorscope.models.architectures._user_network import UserNetwork
-from priorscope.models.architectures.zoo import FiniteModel, lenet, mixer, mlp, resnet18, small_resnet, vgg11, vit
+from priorscope.models.architectures.zoo import (
+    FiniteModel,
+    convnet,
+    dense,
+    lenet,
+    mixer,
+    mlp,
+    resnet18,
+    small_resnet,
+    vgg11,
+    vit,
+)
 from priorscope.models.kernels._covariance import Covariance
 from priorscope.models.kernels._kernel import Kernel
 from priorscope.models.kernels._need import Need
@@ -76,6 +87,8 @@ __all__ = [
     "Ensemble",
     "NAMED",
     "FiniteModel",
+    "convnet",
+    "dense",
     "HandOver",
     "Kernel",
     "SampledKernel",

@@ -8,8 +8,9 @@ import pytest
 import torch
 
 from priorscope.lab import judge_claim
-from priorscope.papers.training_regimes._stripe import PAPER, _compression
+from priorscope.papers.training_regimes._stripe import PAPER
 from priorscope.papers.training_regimes._stripe_measures import way_left
+from priorscope.papers.training_regimes._stripe_training import readout_compression as _compression
 
 CLAIMS = {claim.id: claim for claim in PAPER.claims}
 

@@ -50,6 +50,8 @@ class GradientDescent:
     ``record`` log-spaced steps; ``keep`` may add "outputs" and "params". Gradient descent of limited precision (Abbe
     & Sandon 2018): ``clip`` bounds every derivative of a batch's loss, ``rounding`` rounds it to a grid of this
     width, ``noise`` is the standard deviation of normal noise added to every weight at every step.
+    ``augment`` changes every batch of inputs before it is used, such as ``priorscope.data.Deform(1.0, 3)``; torch's
+    generator, which it may draw from, starts at the seed of the fit.
 
     Example:
         >>> from types import SimpleNamespace as N
@@ -78,6 +80,7 @@ class GradientDescent:
     noise: float = 0.0
     clip: float | None = None
     rounding: float | None = None
+    augment: Callable[[Tensor], Tensor] | None = None
     needs: ClassVar[Needs] = "network"
 
     def __post_init__(self) -> None:
@@ -85,6 +88,8 @@ class GradientDescent:
             raise ValueError(f"optimiser must be one of {', '.join(OPTIMISERS)}; got {self.optimiser!r}.")
         if set(self.keep) - {"outputs", "params"}:
             raise ValueError(f"keep may name 'outputs' and 'params'; got {self.keep}.")
+        if self.augment is not None and self.centre:
+            raise ValueError("augment changes inputs, whose first outputs centre=True has stored; use one of the two.")
 
     def recorded_steps(self) -> list[int]:
         """Steps of the trajectory: 0, log-spaced whole numbers, the last."""
@@ -139,13 +144,12 @@ class GradientDescent:
             return checking and bool(finished.all())
 
         def gradient(w: Tensor, done: int) -> Tensor:
-            if batches.per_epoch == 1:
-                g = self._gradient(members, loss, w, x, y, offset, generator)
-            else:
+            xb, yb, ob = x, y, offset
+            if batches.per_epoch > 1:
                 index = batches(done)
-                ob = None if offset is None else offset[:, index]
-                g = self._gradient(members, loss, w, x[index], y[index], ob, generator)
-            g = self._limited(g)
+                xb, yb, ob = x[index], y[index], None if offset is None else offset[:, index]
+            xb = xb if self.augment is None else self.augment(xb)
+            g = self._limited(self._gradient(members, loss, w, xb, yb, ob, generator))
             return g + self.weight_decay * w if self.weight_decay else g
 
         def update(w: Tensor, g: Tensor, done: int) -> Tensor:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +14,7 @@ from priorscope.inference import GradientFlow
 from priorscope.lab import Metrics, Paper, Point
 from priorscope.models import ShallowStack
 from priorscope.papers.training_regimes._stripe_claims import CLAIMS, SOURCE
-from priorscope.probes import Compression, compression, frozen_flows
+from priorscope.papers.training_regimes._stripe_training import readout_compression, train_features, train_frozen
 
 if TYPE_CHECKING:
     import altair as alt
@@ -56,34 +55,25 @@ def grid(scale: str) -> list[Point]:
 
 def run(point: Point) -> Metrics:
     """Errors of feature training, of the flow of a wide network's initial kernel, and of the latter on squeezed inputs."""
-    dim, seeds = point["dim"], range(point["data_seeds"])
-    sets = [stripe(point["n_train"], dim, 1000 * point["seed"] + s) for s in seeds]
-    x, y = torch.stack([s.inputs for s in sets]), torch.stack([s.targets[:, 0] for s in sets])
+    dim = point["dim"]
+    trained = train_features(point)
+    x, y, flow, start, end = trained.x, trained.y, trained.flow, trained.start, trained.end
     fresh = stripe(point["n_test"], dim, 999)
     new, labels = fresh.inputs, fresh.targets[:, 0]
-    flow = GradientFlow(
-        loss="soft-hinge", stop="fitted", max_turn=point["max_turn"], max_steps=point["max_steps"], record=1, time=1e12
-    )
-    stack = ShallowStack(x, y, point["width"], seeds)
-    alpha = point["rescaled"] / point["width"] ** 0.5
-    signs = torch.ones(point["n_train"], 1).double()
-    signs[1::2] = -1
-    fitted = flow.with_alpha(alpha).fit(stack, SimpleNamespace(inputs=signs, targets=signs))
-    start, end = (fitted.members.unflatten(p) for p in (fitted.initial, fitted.params))
-    F = alpha * (stack.outputs(end, new) - stack.outputs(start, new))
+    fitted, F = trained.fitted, trained.predict(new)
     informative = torch.eye(dim, 1).double()
-    squeezed = _compression(end, informative)
+    squeezed = readout_compression(end, informative)
     wide = ShallowStack(x[:1], y[:1], point["kernel_width"], [12345]).stacked
-    scales = torch.ones(len(sets), 1, dim).double()
+    scales = torch.ones(len(x), 1, dim).double()
     scales[:, :, 1:] /= torch.as_tensor(squeezed.ratio, dtype=torch.float64)[:, None, None]
-    lazy = _frozen(wide, x, y, torch.ones_like(scales), new, labels, flow)
-    after = _frozen(wide, x, y, scales, new, labels, flow)
+    lazy = _errors(wide, x, y, torch.ones_like(scales), new, labels, flow)
+    after = _errors(wide, x, y, scales, new, labels, flow)
     return {
         "feature": (F * labels <= 0).double().mean(1).numpy(),
         "lazy": np.array([e for e, _ in lazy]),
         "squeezed": np.array([e for e, _ in after]),
         "compression": squeezed.ratio,
-        "compression_start": _compression(start, informative).ratio,
+        "compression_start": readout_compression(start, informative).ratio,
         "finished": fitted.finished.double().numpy(),
         "finished_lazy": np.array([float(done) for _, done in lazy]),
         "steps": fitted.steps.double().numpy(),
@@ -91,26 +81,12 @@ def run(point: Point) -> Metrics:
     }
 
 
-def _compression(stacked: dict[str, Tensor], informative: Tensor) -> Compression:
-    """Compression of the first-layer weights, every neuron weighted by the size of its readout: what the output sees."""
-    return compression(stacked["c"].abs()[..., None] * stacked["w"], informative)
-
-
-def _frozen(
+def _errors(
     wide: dict[str, Tensor], x: Tensor, y: Tensor, scales: Tensor, new: Tensor, labels: Tensor, flow: GradientFlow
 ) -> list[tuple[float, bool]]:
-    """Test error of the frozen kernel of a wide network on each training set, and whether it met all margins.
-
-    Sets (K, P, d) are scaled, new points likewise. Labels go into the kernels, so that all sets have the target one.
-    """
-    sets = x * scales
-    kernels = torch.stack([y[s, :, None] * ShallowStack.gram(wide, a, a)[0] * y[s] for s, a in enumerate(sets)])
-    found = []
-    for s, fit in enumerate(frozen_flows(kernels, torch.ones(x.shape[1], 1).double(), flow)):
-        parts = (new * scales[s]).split(1000)
-        F = torch.cat([ShallowStack.gram(wide, part, sets[s])[0] @ (y[s] * fit.coefficients[:, 0]) for part in parts])
-        found.append((float((F * labels <= 0).double().mean()), fit.finished))
-    return found
+    """Test error of the frozen kernel of a wide network on each training set, and whether it met all margins."""
+    fits = train_frozen(wide, x, y, scales, flow)
+    return [(float((fit.predict(new) * labels <= 0).double().mean()), fit.finished) for fit in fits]
 
 
 def chart(table: pd.DataFrame) -> alt.TopLevelMixin:

@@ -27,8 +27,8 @@ VGG11 = (
 )  # channels in units of the width; 0 is a pool. Simonyan & Zisserman (2015), A
 
 
-def lenet(activation: str = "relu", normalisation: bool | str = False) -> FiniteModel:
-    """LeNet-5 (LeCun et al. 1998) with average pools, padded first layer and adaptive size: images of 8×8 and up.
+def lenet(activation: str = "relu", normalisation: bool | str = False, pooling: str = "average") -> FiniteModel:
+    """LeNet-5 (LeCun et al. 1998) with "average" (or "max") pools, padded first layer and adaptive size: images of 8×8 and up.
 
     Default width 6, the paper's channels of the first layer; the others keep its proportions (16, 120, 84).
 
@@ -36,6 +36,10 @@ def lenet(activation: str = "relu", normalisation: bool | str = False) -> Finite
         >>> lenet().name
         'lenet'
     """
+
+    if pooling not in ("average", "max"):
+        raise ValueError(f"lenet pools by 'average' or 'max'; got {pooling!r}.")
+    pool = nn.AvgPool2d if pooling == "average" else nn.MaxPool2d
 
     def build(shape: Shape, width: int, outputs: int) -> nn.Module:
         """The network for one input shape."""
@@ -45,11 +49,11 @@ def lenet(activation: str = "relu", normalisation: bool | str = False) -> Finite
             nn.Conv2d(shape[0], width, 5, padding=2),
             image_norm(normalisation, width),
             activation_layer(activation),
-            nn.AvgPool2d(2),
+            pool(2),
             nn.Conv2d(width, second, 5, padding=0 if min(shape[1:]) >= 16 else 2),
             image_norm(normalisation, second),
             activation_layer(activation),
-            nn.AvgPool2d(2),
+            pool(2),
             nn.Flatten(),
         )
         with torch.no_grad():

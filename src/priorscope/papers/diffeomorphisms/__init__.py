@@ -1,0 +1,1 @@
+"""Relative stability toward diffeomorphisms indicates performance in deep nets (2021)"""

@@ -1,0 +1,7 @@
+"""The publication whose claims these papers check."""
+
+from __future__ import annotations
+
+__all__ = ["SOURCE"]
+
+SOURCE = "Relative stability toward diffeomorphisms indicates performance in deep nets (2021)"

@@ -1,0 +1,159 @@
+"""What a table of trained networks says of their stabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pandas as pd
+
+from priorscope.lab import Measured, NotMeasured
+from priorscope.papers._over_draws import highest, lowest
+from priorscope.statistics import Interval, seed_interval
+
+__all__ = ["by_cell", "geometric", "outputs"]
+
+REAL = ("mnist", "fashion-mnist", "cifar10")
+
+
+def outputs(table: pd.DataFrame) -> pd.DataFrame:
+    """One row per network: D, G and R of its output at the start (D0, G0, R0) and after training, and the other measurements."""
+    rows = []
+    for _, row in table.iterrows():
+        start, end = np.asarray(row.start, float), np.asarray(row.end, float)
+        found = {name: row[name] for name in ("data", "model", "n_train", "seed", "error", "noise_slope")}
+        found |= {"D0": start[-1, 0], "G0": start[-1, 1], "R0": start[-1, 0] / start[-1, 1]}
+        found |= {"D": end[-1, 0], "G": end[-1, 1], "R": end[-1, 0] / end[-1, 1]}
+        reading = np.asarray(row.end_gaussian, float)
+        found["reading"] = reading[0] / reading[1] / found["R"]
+        layers = np.log(start[:, 0] / start[:, 1]), np.log(end[:, 0] / end[:, 1])
+        found["far"] = float(np.abs(layers[0]).max())
+        depth = np.linspace(0, 1, len(layers[1]))
+        found["slope"] = float(np.polyfit(depth, layers[1], 1)[0]) if len(depth) > 1 else np.nan
+        rows.append(found)
+    return pd.DataFrame(rows)
+
+
+def geometric(values: Sequence[float] | np.ndarray) -> Interval:
+    """The geometric mean over seeds with Student's interval of the logarithm."""
+    logs = np.log(np.asarray(values, float))
+    if len(logs) < 2:
+        raise NotMeasured("one network has no interval")
+    found = seed_interval(logs)
+    return Interval(*np.exp([found.value, found.low, found.high]).tolist())
+
+
+def by_cell(
+    table: pd.DataFrame,
+    column: Callable[[pd.DataFrame], np.ndarray],
+    models: Sequence[str] = (),
+    data: Sequence[str] = REAL,
+) -> dict[str, Interval]:
+    """The geometric mean of a column for every data set and model at the largest number of training samples."""
+    frame = outputs(table)
+    frame = frame[frame.n_train == frame.n_train.max()]
+    if models:
+        frame = frame[frame.model.isin(models)]
+    frame = frame[frame.data.isin(data)]
+    if not len(frame):
+        raise NotMeasured("there are no runs of this kind")
+    return {f"{m} on {d}": geometric(column(part)) for (m, d), part in frame.groupby(["model", "data"], sort=False)}
+
+
+RESIDUAL = ("residual-bn", "resnet18")
+
+
+def start_distance(table: pd.DataFrame) -> Measured:
+    """The factor by which R at initialisation differs from one, in the cell where it is largest."""
+    cells = by_cell(table, lambda f: f.R0.to_numpy())
+    folded = {
+        name: Interval(max(i.value, 1 / i.value), max(1.0, i.low, 1 / i.high), max(i.high, 1 / i.low))
+        for name, i in cells.items()
+    }
+    return highest(folded, "R itself: " + ", ".join(f"{name} {i.value:.2f}" for name, i in cells.items()))
+
+
+def residual_fall(table: pd.DataFrame) -> Measured:
+    """R after over R before training, in the data set where it falls least."""
+    return highest(by_cell(table, lambda f: (f.R / f.R0).to_numpy(), RESIDUAL))
+
+
+def residual_end(table: pd.DataFrame) -> Measured:
+    """R after training, in the data set where it is highest."""
+    return highest(by_cell(table, lambda f: f.R.to_numpy(), RESIDUAL))
+
+
+def dense_growth(table: pd.DataFrame) -> Measured:
+    """R after over R before training of the dense network, in the data set where it grows least."""
+    return lowest(by_cell(table, lambda f: (f.R / f.R0).to_numpy(), ("dense-4",)))
+
+
+def dense_end(table: pd.DataFrame) -> Measured:
+    """R of the trained dense network, where it is lowest."""
+    return lowest(by_cell(table, lambda f: f.R.to_numpy(), ("dense-4",)))
+
+
+def lenet_digits(table: pd.DataFrame) -> Measured:
+    """R of the trained LeNet on the two grey data sets, where it is lower."""
+    return lowest(by_cell(table, lambda f: f.R.to_numpy(), ("lenet",), REAL[:2]))
+
+
+def lenet_cifar(table: pd.DataFrame) -> Measured:
+    """R of the trained LeNet on CIFAR-10."""
+    return lowest(by_cell(table, lambda f: f.R.to_numpy(), ("lenet",), ("cifar10",)))
+
+
+def _exponents(table: pd.DataFrame, column: str, models: Sequence[str], least: int = 1000) -> dict[str, np.ndarray]:
+    """Exponents in P of a column, one per seed, by data set and model, over sizes from ``least`` on."""
+    frame = outputs(table)
+    frame = frame[frame.model.isin(models) & frame.data.isin(REAL) & (frame.n_train >= least)]
+    found = {}
+    for (m, d), part in frame.groupby(["model", "data"], sort=False):
+        wide = np.log(part.pivot_table(index="seed", columns="n_train", values=column).dropna())
+        if wide.shape[1] > 1 and len(wide) > 1:
+            found[f"{m} on {d}"] = np.polyfit(np.log(wide.columns.to_numpy(float)), wide.to_numpy().T, 1)[0]
+    if not found:
+        raise NotMeasured("an exponent in P takes two numbers of training samples and two seeds")
+    return found
+
+
+def falling_with_samples(table: pd.DataFrame) -> Measured:
+    """Exponent of R in P of the residual network, in the data set where it is highest."""
+    return highest({name: seed_interval(v) for name, v in _exponents(table, "R", RESIDUAL).items()})
+
+
+def exponent_in_samples(table: pd.DataFrame) -> Interval:
+    """Exponent of R in P of the residual network, mean over data sets."""
+    return seed_interval(np.mean(list(_exponents(table, "R", RESIDUAL).values()), axis=0))
+
+
+def noise_growth(table: pd.DataFrame) -> Measured:
+    """Exponent of G in P of the residual network, in the data set where it is lowest."""
+    return lowest({name: seed_interval(v) for name, v in _exponents(table, "G", RESIDUAL).items()})
+
+
+def start_depth(table: pd.DataFrame) -> Measured:
+    """The largest factor by which R of any layer differs from one at initialisation, mean over seeds, where it is largest."""
+    return highest(by_cell(table, lambda f: np.exp(f.far.to_numpy())))
+
+
+def depth_slope(table: pd.DataFrame) -> Measured:
+    """Slope of log R in relative depth after training of the residual network, in the data set where it is highest."""
+    frame = outputs(table)
+    frame = frame[(frame.n_train == frame.n_train.max()) & frame.model.isin(RESIDUAL) & frame.data.isin(REAL)]
+    cells = {str(d): seed_interval(part.slope) for d, part in frame.groupby("data", sort=False)}
+    if not cells:
+        raise NotMeasured("there are no residual networks")
+    return highest(cells)
+
+
+def noise_slope(table: pd.DataFrame) -> Interval:
+    """Slope of log G in the log of the noise at a thousandth to a hundredth of a deformation, mean over all networks."""
+    return seed_interval(outputs(table).groupby("seed").noise_slope.mean())
+
+
+def reading_ratio(table: pd.DataFrame) -> Measured:
+    """R with Gaussian over R with bilinear reading, where it differs most from one."""
+    cells = by_cell(table, lambda f: f.reading.to_numpy())
+    worst = max(cells, key=lambda name: abs(np.log(cells[name].value)))
+    return Measured(cells[worst], f"{worst}; " + ", ".join(f"{name} {i.value:.2f}" for name, i in cells.items()))
