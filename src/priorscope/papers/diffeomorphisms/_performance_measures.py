@@ -35,7 +35,8 @@ def architectures(table: pd.DataFrame) -> pd.DataFrame:
     names = ["error", "D", "G", "R", "R_mean"]
     logs = frame.assign(**{name: np.log(frame[name]) for name in names})
     means = logs.groupby(["data", "model"], sort=False)[names].mean()
-    return np.exp(means).reset_index()
+    found: pd.DataFrame = means.apply(np.exp).reset_index()
+    return found
 
 
 def _logs(table: pd.DataFrame, data: str, *names: str) -> np.ndarray:

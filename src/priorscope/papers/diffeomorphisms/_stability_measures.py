@@ -109,9 +109,11 @@ def _exponents(table: pd.DataFrame, column: str, models: Sequence[str], least: i
     frame = frame[frame.model.isin(models) & frame.data.isin(REAL) & (frame.n_train >= least)]
     found = {}
     for (m, d), part in frame.groupby(["model", "data"], sort=False):
-        wide = np.log(part.pivot_table(index="seed", columns="n_train", values=column).dropna())
+        wide = part.pivot_table(index="seed", columns="n_train", values=column).dropna()
         if wide.shape[1] > 1 and len(wide) > 1:
-            found[f"{m} on {d}"] = np.polyfit(np.log(wide.columns.to_numpy(float)), wide.to_numpy().T, 1)[0]
+            found[f"{m} on {d}"] = np.polyfit(np.log(wide.columns.to_numpy(float)), np.log(wide.to_numpy(float)).T, 1)[
+                0
+            ]
     if not found:
         raise NotMeasured("an exponent in P takes two numbers of training samples and two seeds")
     return found

@@ -67,10 +67,10 @@ def run(point: Point) -> Metrics:
     lazy = [torch.stack([fit.predict(z) for fit in fits]) for z in (new, new + across, new + noise)]
     informative = torch.eye(point["dim"], 1).double()
     return {
-        "feature": _ratio(*feature),
-        "feature_median": _ratio(*feature, median=True),
-        "lazy": _ratio(*lazy),
-        "lazy_median": _ratio(*lazy, median=True),
+        "feature": _ratio(feature),
+        "feature_median": _ratio(feature, median=True),
+        "lazy": _ratio(lazy),
+        "lazy_median": _ratio(lazy, median=True),
         "alignment": readout_compression(trained.end, informative).ratio,
         "alignment_start": readout_compression(trained.start, informative).ratio,
         "finished": trained.fitted.finished.double().numpy(),
@@ -82,11 +82,13 @@ def small_moves(n: int, dim: int, size: float) -> tuple[Tensor, Tensor]:
     """Moves of the given length: in the directions on which no label depends, and in all."""
     g = torch.randn(2, n, dim, generator=torch.Generator().manual_seed(7), dtype=torch.float64)
     g[0, :, 0] = 0
-    return tuple(size * g / g.norm(dim=2, keepdim=True))  # type: ignore[return-value]
+    across, noise = size * g / g.norm(dim=2, keepdim=True)
+    return across, noise
 
 
-def _ratio(at: Tensor, across: Tensor, noisy: Tensor, median: bool = False) -> np.ndarray:
-    squares = [(other - at).square() for other in (across, noisy)]
+def _ratio(outputs: list[Tensor], median: bool = False) -> np.ndarray:
+    """R of every network from its outputs (K, n) at the points, moved across, and with noise."""
+    squares = [(other - outputs[0]).square() for other in outputs[1:]]
     over = [s.median(1).values if median else s.mean(1) for s in squares]
     found: np.ndarray = (over[0] / over[1]).numpy()
     return found
