@@ -81,6 +81,7 @@ def convnet(
         return [conv, image_norm(normalisation, n_out), activation_layer(activation)]
 
     def build(shape: Shape, width: int, outputs: int) -> nn.Module:
+        """Stage after stage, keeping count of channels and sides for the readout."""
         check_image("convnet", shape, 2**stages)
         layers: list[nn.Module] = []
         channels, side = shape[0], shape[1:]
