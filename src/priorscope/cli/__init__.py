@@ -17,6 +17,8 @@ COMMANDS: dict[str, str] = {
     # name: "module:function" (a typer function) or "module:app" (a typer.Typer with sub-commands)
     "profile": "priorscope.cli._profile:profile",
     "forecast": "priorscope.cli._forecast:forecast",
+    "fit": "priorscope.cli._fit:fit",
+    "predict": "priorscope.cli._predict:predict",
     "reproduce": "priorscope.cli._reproduce:reproduce",
     "claims": "priorscope.cli._claims:claims",
     "report": "priorscope.cli._report:report",

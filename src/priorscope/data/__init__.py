@@ -17,6 +17,7 @@ from priorscope.data.formats._cifar_binary import read_cifar_binary
 from priorscope.data.formats._format import Contents, Format, ReadOptions
 from priorscope.data.formats._idx import read_idx
 from priorscope.data.formats._load import load
+from priorscope.data.formats._load_frame import load_frame
 from priorscope.data.formats._registry import known_formats, register_format
 from priorscope.data.published._cifar2 import cifar2
 from priorscope.data.published._digits import digits
@@ -82,6 +83,7 @@ __all__ = [
     "known_formats",
     "linear_plus_circle",
     "load",
+    "load_frame",
     "mnist",
     "neighbour_products",
     "product_of_spheres",

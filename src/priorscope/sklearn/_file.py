@@ -47,9 +47,13 @@ def read_machine(path: Path) -> MachineFile:
     """The description and the arrays of a file, or one line on what is wrong with it."""
     if not path.exists():
         raise FileNotFoundError(f"no file {path}; a kernel machine is saved by save(path) or priorscope fit.")
+    with path.open("rb") as file:
+        begins = file.read(2)
+    if begins != b"PK":
+        raise ValueError(f"{path.name} is not a saved kernel machine: it is no .npz archive.")
     try:
         with np.load(path, allow_pickle=False) as archive:
-            if not isinstance(archive, np.lib.npyio.NpzFile) or _TEXT not in archive.files:
+            if _TEXT not in archive.files:
                 raise ValueError(f"{path.name} is not a saved kernel machine: it has no {_TEXT}.")
             arrays = {name: archive[name] for name in archive.files}
     except (zipfile.BadZipFile, OSError, EOFError, KeyError, zipfile.error) as error:

@@ -51,6 +51,14 @@ class Rows:
         """What was decided."""
         return self.encoding.notes
 
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Columns of a frame that hold words."""
+        coding = self.encoding.frame
+        return (
+            () if coding is None else tuple(n for n, w in zip(coding.names, coding.words, strict=True) if w is not None)
+        )
+
     def __call__(self, X: Any) -> Array:
         found: Array = self.encoding(X).reshape(len(X), -1).numpy()
         return found

@@ -28,7 +28,7 @@ __all__ = ["load", "save"]
 
 _SETTINGS = ("task", "kind", "ridge", "head", "metric", "inputs", "whiten", "flips", "landmarks", "seed")
 _ARRAYS = ("dual_coef_", "offset_", "classes_", "target_mean_", "target_scale_", "residuals_", "feature_names_in_")
-_PLAIN = ("kind_", "ridge_", "task_", "temperature_", "n_features_in_", "whole_", "_flat")
+_PLAIN = ("kind_", "ridge_", "task_", "temperature_", "n_features_in_", "whole_", "target_name_", "_flat")
 _INPUTS = ("median", "mean", "scale", "marks", "owners", "mark_mean", "mark_scale", "matrix")
 
 

@@ -150,7 +150,9 @@ def by_margins(found: Found, x: Tensor, problem: Problem, *, metric: str, seed: 
         for train, test in splitter.split(K, problem.labels):
             alpha, b = _one_against_others(K[np.ix_(train, train)], problem.part(train), C)
             scores[test] = K[np.ix_(test, train)] @ alpha + b
-        key = float(losses(scores, problem, metric).mean())
+        key = float(
+            losses(scores, problem, "log-loss" if metric == "squared" else metric).mean()
+        )  # margins have no squares
         if best is None or key < best[0]:
             best = key, C, scores
     assert best is not None

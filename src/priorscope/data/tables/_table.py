@@ -17,7 +17,7 @@ from priorscope.data.tables._whole import whole_number
 __all__: list[str] = []
 
 MAX_CATEGORIES = 100
-_INDEX = frozenset({"", "unnamed: 0", "index", "idx", "id", "rownames", "row", "no", "no.", "nr", "nr.", "#"})
+INDEX_NAMES = frozenset({"", "unnamed: 0", "index", "idx", "id", "rownames", "row", "no", "no.", "nr", "nr.", "#"})
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def make_table(columns: Sequence[Column], target: str | int | None, file: str, i
     inputs = [c for c in full if c is not chosen]
     if not inputs:
         raise ValueError(f"{file} needs a target column and at least one input column; it has one column.")
-    counting = next((c for c in inputs if c.name == index or (c.name.lower() in _INDEX and counts_rows(c))), None)
+    counting = next((c for c in inputs if c.name == index or (c.name.lower() in INDEX_NAMES and counts_rows(c))), None)
     if len(inputs) > 1 and counting is not None:
         inputs.remove(counting)
         notes.append(f"column {counting.name!r} numbers the rows and is left out")

@@ -1,0 +1,133 @@
+"""``priorscope fit`` and ``predict``: other orders, other columns, gaps, strange words, and one line for every mistake."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import priorscope as ps
+from priorscope.cli import main
+
+
+def told(capsys, *words):
+    """Exit code, what was printed, and the lines of the error."""
+    with pytest.raises(SystemExit) as end:
+        main([str(word) for word in words])
+    shown = capsys.readouterr()
+    return end.value.code, shown.out, shown.err
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    n = 90
+    frame = pd.DataFrame(
+        {
+            "id": range(1, n + 1),
+            "size": rng.normal(size=n).round(3),
+            "colour": rng.choice(["red", "green", "blue"], n),
+            "code": rng.choice(["1", "x", "z"], n),
+        }
+    )
+    frame["y"] = np.where((frame["size"] > 0) & (frame["colour"] != "blue"), "buy", "wait")
+    frame["price"] = 3 * frame["size"] + 2 * (frame["colour"] == "red")
+    return frame
+
+
+@pytest.fixture
+def model(table, tmp_path, capsys):
+    table.drop(columns="price").to_csv(tmp_path / "a.csv", index=False)
+    code, out, _ = told(
+        capsys, "fit", tmp_path / "a.csv", "--target", "y", "--out", tmp_path / "m.npz", "--arch", "fcn-2"
+    )
+    assert code == 0, out
+    assert "column 'id' numbers the rows and is left out" in out
+    assert "% wrong when left out, 90 samples" in out
+    return tmp_path / "m.npz"
+
+
+def test_predictions_are_those_of_python_in_any_order(model, table, tmp_path, capsys):
+    shuffled = table[["code", "price", "size", "colour"]].rename(columns={"price": "extra"})
+    shuffled.to_csv(tmp_path / "new.csv", index=False)
+    code, out, err = told(capsys, "predict", model, tmp_path / "new.csv", "--proba")
+    assert code == 0, err
+    got = pd.read_csv(io.StringIO(out))
+    X = table[["size", "colour", "code"]]
+    want = ps.KernelMachine("fcn-2").fit(X, table["y"])
+    assert got["prediction"].tolist() == want.predict(X).tolist()
+    np.testing.assert_allclose(got[["p(buy)", "p(wait)"]], want.predict_proba(X), atol=1e-9)
+    assert "does not know are left out: extra" in err
+
+
+def test_codes_that_look_like_numbers_stay_words(model, table, tmp_path, capsys):
+    rows = table[table["code"] == "1"].drop(columns=["price", "y"])
+    rows.to_csv(tmp_path / "new.csv", index=False)  # the column 'code' now holds 1 only
+    _, out, _ = told(capsys, "predict", model, tmp_path / "new.csv", "--proba")
+    X = table[["size", "colour", "code"]]
+    want = ps.KernelMachine("fcn-2").fit(X, table["y"]).predict_proba(X[table["code"] == "1"])
+    np.testing.assert_allclose(pd.read_csv(io.StringIO(out))[["p(buy)", "p(wait)"]], want, atol=1e-9)
+
+
+def test_gaps_strange_words_and_the_target(model, table, tmp_path, capsys):
+    rows = table.drop(columns="price").head(10).copy()
+    rows.loc[2, "colour"], rows.loc[3, "size"] = "purple", np.nan
+    rows.to_csv(tmp_path / "new.csv", index=False)
+    code, _, err = told(capsys, "predict", model, tmp_path / "new.csv", "--out", tmp_path / "p.csv")
+    assert code == 0
+    assert "1 missing value: numbers get the training median" in err
+    assert "column 'colour': 1 of 10 rows hold words no training row had, such as 'purple'" in err
+    assert "the file has the target: right" in err
+    assert len(pd.read_csv(tmp_path / "p.csv")) == 10
+
+
+def test_numbers_with_intervals(table, tmp_path, capsys):
+    table.drop(columns=["y"]).to_csv(tmp_path / "b.csv", index=False)
+    assert told(capsys, "fit", tmp_path / "b.csv", "--out", tmp_path / "r.npz", "--arch", "fcn-1")[0] == 0
+    _, out, err = told(capsys, "predict", tmp_path / "r.npz", tmp_path / "b.csv", "--interval", "0.9")
+    got = pd.read_csv(io.StringIO(out))
+    assert (got["low"] < got["prediction"]).all()
+    assert (got["prediction"] < got["high"]).all()
+    assert ((got["low"] <= table["price"]) & (table["price"] <= got["high"])).mean() > 0.85
+    assert "the file has the target: R² " in err
+
+
+def test_images_of_an_archive(tmp_path, capsys):
+    digits = ps.data.digits().subset(40)
+    np.savez(tmp_path / "d.npz", x=digits.inputs.numpy(), y=digits.train_labels.numpy())
+    assert told(capsys, "fit", tmp_path / "d.npz", "--out", tmp_path / "m.npz", "--arch", "vec-1")[0] == 0
+    _, out, err = told(capsys, "predict", tmp_path / "m.npz", tmp_path / "d.npz")
+    got = pd.read_csv(io.StringIO(out))["prediction"].astype(int)
+    assert (got == digits.train_labels.numpy()).mean() > 0.9, err
+
+
+def test_mistakes_end_in_one_line(model, table, tmp_path, capsys):
+    def refused(words, *arguments):
+        code, out, err = told(capsys, *arguments)
+        assert code == 2
+        assert len(err.strip().splitlines()) == 1, err
+        assert words in err
+        assert not out
+
+    table[["size", "code"]].to_csv(tmp_path / "lack.csv", index=False)
+    refused("lack.csv lacks 'colour'; the machine needs size, colour, code", "predict", model, tmp_path / "lack.csv")
+    table.assign(size="big").to_csv(tmp_path / "bad.csv", index=False)
+    refused("column 'size' held numbers when", "predict", model, tmp_path / "bad.csv")
+    refused("no file or folder", "predict", model, tmp_path / "nowhere.csv")
+    refused("no file", "predict", tmp_path / "nowhere.npz", tmp_path / "bad.csv")
+    refused(
+        "is not a saved kernel machine: it is no .npz archive", "predict", tmp_path / "bad.csv", tmp_path / "bad.csv"
+    )
+    refused("--interval is for numbers", "predict", model, tmp_path / "bad.csv", "--interval", "0.9")
+    refused("Did you mean 'colour'?", "fit", tmp_path / "a.csv", "--target", "color", "--out", tmp_path / "x.npz")
+    refused("--out must end in .npz", "fit", tmp_path / "a.csv", "--out", tmp_path / "x.csv")
+    gaps = table.drop(columns="price").astype({"y": object})
+    gaps.loc[4, "y"] = None
+    gaps.to_csv(tmp_path / "gaps.csv", index=False)
+    refused(
+        "missing values in 1 of 90 rows (first in data row 5)",
+        "fit",
+        tmp_path / "gaps.csv",
+        "--out",
+        tmp_path / "x.npz",
+    )
