@@ -321,3 +321,23 @@ def test_the_target_by_name_and_place(tmp_path):
         data = read(tmp_path, text, target=target)
         assert sorted(data.targets[:, 0].tolist()) == sorted(X[:, 0].tolist())
         assert data.notes[0] == "target: column 'a'"
+
+
+@pytest.mark.parametrize("cell", [hex, lambda i: f"{i}-{i + 10}", lambda i: f"name {i}"])
+def test_a_column_with_another_word_in_every_row_is_refused(tmp_path, cell):
+    """Numbers in a notation that is not known became as many one-hot columns as rows."""
+    file = tmp_path / "t.csv"
+    file.write_text("a,b,y\n" + "\n".join(f"{cell(i)},{i % 7},{i / 3:.3f}" for i in range(40)))
+    with pytest.raises(ValueError, match="column 'a' of t.csv has another word in every row"):
+        load(file)
+    file.write_text("a,b,y\n" + "\n".join(f"{cell(i % 20)},{i % 7},{i / 3:.3f}" for i in range(40)))
+    assert load(file).input_shape == (21,)  # the control: words that come again
+
+
+def test_a_target_that_is_named_and_not_last_is_asked_for(tmp_path):
+    file = tmp_path / "t.csv"
+    file.write_text("a,label,b\n" + "\n".join(f"{i / 7:.2f},{i % 2},{i % 5}" for i in range(40)))
+    with pytest.raises(ValueError, match="may be the last column, 'b', or 'label' by its name"):
+        load(file)
+    assert load(file, target="label").task == "classification"
+    assert "target: column 'b'" in load(file, target="b").notes

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from priorscope.data.tables._column import Column
 from priorscope.data.tables._frame import frame_columns
-from priorscope.data.tables._table import MAX_CATEGORIES
+from priorscope.data.tables._table import categories
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,12 +73,7 @@ def _words(column: Column) -> tuple[str, ...] | None:
     """The words of a column in order, an empty one last where cells are missing; None for numbers."""
     if column.kind != "words":
         return None
-    words = sorted(set(column.words) - {""})
-    if len(words) > MAX_CATEGORIES:
-        raise ValueError(
-            f"column {column.name!r} has {len(words)} different words, too many for one-hot columns (at most "
-            f"{MAX_CATEGORIES}). Drop it if it is a name or an identifier, or encode it yourself."
-        )
+    words = categories(column)
     return (*words, *([""] if column.gaps.any() else []))
 
 

@@ -18,6 +18,8 @@ __all__: list[str] = []
 
 MAX_CATEGORIES = 100
 INDEX_NAMES = frozenset({"", "unnamed: 0", "index", "idx", "id", "rownames", "row", "no", "no.", "nr", "nr.", "#"})
+MANY_ROWS = 10  # fewer rows may each have their own word by chance
+TARGET_NAMES = frozenset({"target", "targets", "label", "labels", "class", "outcome"})
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,7 @@ def make_table(columns: Sequence[Column], target: str | int | None, file: str, i
         raise ValueError(f"{file} holds no values at all.")
     if target is None:
         chosen = full[-1]
+        _check_last(full, file)
     else:
         chosen = columns[find_target(names, target, file)]
     notes = [f"target: {'the last column' if target is None else 'column'}{',' * (target is None)} {chosen.name!r}"]
@@ -116,6 +119,16 @@ def make_table(columns: Sequence[Column], target: str | int | None, file: str, i
     if n_repeated:
         notes.append(f"{n_repeated} of {len(x)} rows repeat an earlier row; they may fall on both sides of the split")
     return Table(x, tuple(encoded), _targets(chosen), tuple(notes))
+
+
+def _check_last(columns: Sequence[Column], file: str) -> None:
+    """Ask which column is the target where another than the last is called so."""
+    *before, last = (c.name for c in columns)
+    called = [name for name in before if name.lower() in TARGET_NAMES]
+    if called and last.lower() not in {"y", *TARGET_NAMES}:
+        raise ValueError(
+            f"the target of {file} may be the last column, {last!r}, or {called[0]!r} by its name. Pass target= with the name."
+        )
 
 
 def _more(names: Sequence[str]) -> str:
@@ -146,16 +159,33 @@ def counts_rows(column: Column) -> bool:
     return bool(values[0] in (0, 1) and (np.diff(values) == 1).all())
 
 
+def categories(column: Column, of: str = "") -> list[str]:
+    """The different words of a column in order; refused where they are too many, or where every row has its own.
+
+    Example:
+        >>> from priorscope.data.tables._column import read_column
+        >>> categories(read_column("colour", ["red", "blue", "red"], ".", "t"))
+        ['blue', 'red']
+    """
+    words = sorted(set(column.words) - {""})
+    if len(words) > MAX_CATEGORIES:
+        raise ValueError(
+            f"column {column.name!r}{of} has {len(words)} different words, too many for one-hot columns "
+            f"(at most {MAX_CATEGORIES}). Drop it if it is a name or an identifier, or encode it yourself."
+        )
+    if len(words) >= MANY_ROWS and len(words) == len(column.words):
+        raise ValueError(
+            f"column {column.name!r}{of} has another word in every row, such as {words[0]!r}: as one-hot columns they would say "
+            "nothing. Drop it if it is a name or an identifier; write it as numbers if it holds some."
+        )
+    return words
+
+
 def _encoded(column: Column, file: str, notes: list[str]) -> tuple[list[NDArray[np.float64]], list[str]]:
     """The numbers of a column, or one column of 0 and 1 per word."""
     if column.kind != "words":
         return [column.numbers], [column.name]
-    words = sorted(set(column.words) - {""})
-    if len(words) > MAX_CATEGORIES:
-        raise ValueError(
-            f"column {column.name!r} of {file} has {len(words)} different words, too many for one-hot columns "
-            f"(at most {MAX_CATEGORIES}). Drop it if it is a name or an identifier, or encode it yourself."
-        )
+    words = categories(column, f" of {file}")
     cells = np.array(column.words, dtype=str)
     arrays = [np.equal(cells, word).astype(np.float64) for word in words]
     names = [f"{column.name}={word}" for word in words]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from priorscope.checks import POSITIVE, check, whole
+from priorscope.checks import NOT_NEGATIVE, POSITIVE, check, checked, whole
 
 __all__ = ["RegisterNetwork", "solve_parity"]
 
@@ -43,6 +43,7 @@ def solve_parity(inputs: Tensor, labels: Tensor) -> Tensor:
     return answer
 
 
+@checked(n=whole(), registers=whole(), threshold=NOT_NEGATIVE)
 class RegisterNetwork(nn.Module):
     r"""Registers that one step of stochastic gradient descent fills with one sample each, and a circuit that solves for a parity.
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from priorscope.checks import SEED, check, optional, whole
+from priorscope.checks import SEED, check, checked, optional, whole
 from priorscope.statistics import Interval, seed_interval
 
 __all__ = ["cross_predictability", "monomial_cross_predictability", "sampled_cross_predictability"]
@@ -59,6 +59,7 @@ def cross_predictability(
     return float(q @ products**2 @ q)
 
 
+@checked(n=whole(), degree=optional(whole(0)))
 def monomial_cross_predictability(n: int, degree: int | None = None) -> float:
     r"""Of all parities of n bits :math:`2^{-n}`, of the products of ``degree`` bits :math:`1/\binom n k`; inputs uniform.
 
@@ -73,6 +74,7 @@ def monomial_cross_predictability(n: int, degree: int | None = None) -> float:
     return 2.0**-n if degree is None else 1 / math.comb(n, degree)
 
 
+@checked(pairs=whole(2), batch=whole(), seed=SEED)
 def sampled_cross_predictability(
     function: Callable[[int], Function],
     inputs: Callable[[int, int], Tensor],

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.func import functional_call, jacrev, vmap
 
-from priorscope.checks import check, whole
+from priorscope.checks import check, checked, whole
 
 if TYPE_CHECKING:
     import altair as alt
@@ -87,6 +87,7 @@ class GradientSignal:
         return alt.layer(base.mark_line(point=True).encode(y=y), floor)
 
 
+@checked(n=whole(), batch=whole())
 def gradient_signal(network: nn.Module, n: int, *, batch: int = 512) -> GradientSignal:
     r"""How strongly the gradient of a network on n bits points to monomials of each degree, exactly, over all inputs.
 

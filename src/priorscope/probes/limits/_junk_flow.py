@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.func import functional_call, grad_and_value, vmap
 
-from priorscope.checks import POSITIVE, SEED, check, optional, whole
+from priorscope.checks import NOT_NEGATIVE, POSITIVE, SEED, check, checked, optional, whole
 from priorscope.statistics import Interval, seed_interval
 
 if TYPE_CHECKING:
@@ -86,6 +86,15 @@ class JunkFlow:
         return line
 
 
+@checked(
+    steps=whole(),
+    learning_rate=POSITIVE,
+    noise=NOT_NEGATIVE,
+    clip=optional(POSITIVE),
+    batch=whole(),
+    runs=whole(),
+    seed=SEED,
+)
 def junk_flow(
     network: nn.Module,
     inputs: Callable[[int, int], Tensor],
