@@ -70,7 +70,7 @@ class TeacherStudent:
         """Points: every draw. Solid: their mean. Dashed: the exponent of theory through the last mean."""
         import altair as alt
 
-        x = alt.X("n:Q", title="training points n").scale(type="log")
+        x = alt.X("n:Q", title="training points n").scale(type="log", nice=False)
         y = alt.Y("error:Q", title="mean squared error / variance").scale(type="log")
         means = self.table().groupby("n", as_index=False).error.mean()
         title = f"{self.teacher} teacher, {self.student} student, {self.domain}, d = {self.dim}"
