@@ -155,9 +155,7 @@ def private_imports(tree: ast.AST, part: str) -> list[str]:
 
 
 PENDING_PRIVATE = {  # the profile is being rewritten on the public API; this list only shrinks
-    "cli/_profile.py": {"priorscope.profiles._phrases"},
     "profiles/_page.py": {"priorscope.report._claims", "priorscope.report._page"},
-    "profiles/_regime.py": {"priorscope.inference.networks._dense_form"},
 }
 
 

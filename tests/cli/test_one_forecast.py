@@ -67,9 +67,12 @@ def test_a_table(rows: np.ndarray, seed: int, tmp_path: Path, capsys: pytest.Cap
     ours = [python.error[0], python.low[0], python.high[0]]
     assert ours == pytest.approx(by_command(file, "fcn", seed, capsys), rel=1e-9)
     data = ps.data.from_arrays(X, y, test_fraction=0.0)
-    profile = ps.profile(data, pilot=60, seed=seed, deep=False, trials=False)
+    profile = ps.profile(data, to=HORIZON, pilot=60, seed=seed, deep=False, trials=False)
     assert ours == pytest.approx(by_profile(profile, "fcn-3"), rel=1e-9)
-    command = asked(["profile", str(file), "--pilot", "60", "--seed", str(seed), "--no-trials", "--json"], capsys)
+    command = asked(
+        ["profile", str(file), "--pilot", "60", "--to", str(HORIZON), "--seed", str(seed), "--no-trials", "--json"],
+        capsys,
+    )
     row = next(c for c in command["candidates"] if c["name"] == "fcn-3")["forecast"]
     assert row["error"] == pytest.approx([python.at(n).value for n in row["n"]], rel=1e-9)
     other = ps.forecast(X, y, HORIZON, pilot=60, seed=seed, standardise=False)  # control: the data as they are
@@ -87,7 +90,7 @@ def test_images(arch: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     python = ps.forecast(small, model, HORIZON, pilot=60)
     ours = [python.error[0], python.low[0], python.high[0]]
     assert ours == pytest.approx(by_command(file, arch, 0, capsys), rel=1e-9)
-    profile = ps.profile(small, pilot=60, deep=False, trials=False)
+    profile = ps.profile(small, to=HORIZON, pilot=60, deep=False, trials=False)
     assert ours == pytest.approx(by_profile(profile, f"{arch}-3"), rel=1e-9)
 
 

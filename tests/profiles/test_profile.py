@@ -17,14 +17,16 @@ from priorscope.profiles._user_model import load_model, user_candidate
 
 
 def test_translation_invariant_labels_want_pooling(small_profile: Profile) -> None:
-    assert small_profile.candidates[0].candidate.family == "gap"
+    first = small_profile.architecture(small_profile.best)
+    assert first is not None
+    assert first.candidate.family == "gap"
     table = small_profile.table()
-    assert table["rank"].tolist() == [1, 2, 3]
-    assert table.filter(like="forecast").iloc[:, 0].is_monotonic_increasing
-    gap, fcn = small_profile.candidates[0], next(c for c in small_profile.candidates if c.name == "fcn-1")
-    assert gap.symmetries["shift by 1"] == "invariant"
+    assert table["rank"].tolist() == [1, 2, 3, 4, 5]  # two kernel machines, their networks, and a network of the user
+    assert table[f"at {small_profile.to}"].is_monotonic_increasing
+    fcn = next(c for c in small_profile.candidates if c.name == "fcn-1")
+    assert first.symmetries["shift by 1"] == "invariant"
     assert fcn.symmetries["shift by 1"] == "equivariant"
-    assert gap.blind is not None
+    assert first.blind is not None
     assert fcn.blind is not None
     assert fcn.regime is not None
     assert 0 < fcn.regime.change < 1
@@ -35,8 +37,10 @@ def test_translation_invariant_labels_want_pooling(small_profile: Profile) -> No
 def test_json_is_strict_and_whole(small_profile: Profile) -> None:
     found = json.loads(small_profile.to_json())
     assert [c["name"] for c in found["candidates"]] == [c.name for c in small_profile.candidates]
-    assert found["verdict"][0].startswith(small_profile.candidates[0].name)
-    assert {"data_symmetries", "warnings", "notes", "horizon"} <= set(found)
+    assert [r["name"] for r in found["rows"]] == [r.name for r in small_profile.rows]
+    assert {r["kind"] for r in found["rows"]} == {"kernel machine", "network"}
+    assert found["verdict"][0].startswith("Use the ")
+    assert {"data_symmetries", "warnings", "notes", "horizon", "metric", "to"} <= set(found)
 
 
 def test_notebook_view_escapes(small_profile: Profile) -> None:
@@ -85,9 +89,9 @@ def test_preparation_is_said() -> None:
 
 def test_flat_features_leave_convolutions_out_and_signals_do_not() -> None:
     names, notes = default_candidates((5,))
-    assert [c.family for c in names] == ["fcn", "fcn"]
+    assert [c.family for c in names] == ["fcn", "fcn", "laplace", "gaussian"]
     assert "left out" in notes[0]
-    assert {c.family for c in default_candidates((2, 16))[0]} == {"fcn", "vec", "lap", "gap"}
+    assert {c.family for c in default_candidates((2, 16))[0]} == {"fcn", "laplace", "gaussian", "vec", "lap", "gap"}
     assert "left out" in default_candidates((1, 2, 2))[1][0]
 
 

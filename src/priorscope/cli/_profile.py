@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
-    from priorscope.profiles import CandidateProfile, Profile
+    from rich.table import Table
+
+    from priorscope.profiles import Profile
 
 __all__ = ["profile"]
 
@@ -30,34 +32,31 @@ def _check_out(out: Path | None, static: str | None) -> None:
         out.mkdir(parents=True, exist_ok=True)
 
 
-def _needed(candidate: CandidateProfile) -> str:
-    from priorscope.profiles._phrases import count
-
-    if not candidate.learns:
-        return "–"
-    return count(candidate.needed.value) if candidate.needed.reached else f"> {count(candidate.forecast.grid[-1])}"
-
-
-def _screen_table(result: Profile) -> Any:
-    """The profile's table as a terminal of 80 columns can show it; a star where there are warnings."""
+def _screen_table(result: Profile) -> Table:
+    """The profile's table as a terminal of 80 columns can show it."""
     from rich import box
 
-    from priorscope.profiles._phrases import span, value
     from priorscope.report import rich_table
 
-    rows = []
-    for candidate in result.candidates:
-        curve, ahead = candidate.forecast.curve, candidate.forecast.at(result.horizon)
-        row = {
-            "model": candidate.name,
-            f"error\nn={curve.sizes[-1]}": value(float(curve.error[-1])),
-            f"forecast (90 %)\nn={result.horizon}": f"{value(ahead.value)} ({span(ahead)})",
-        }
-        if result.task == "classification":
-            row["wrong\n "] = f"{100 * candidate.forecast.misclassification(result.horizon).value:.1f} %"
-        row[f"samples\nto {value(result.target_error)}"] = _needed(candidate)
-        row["verdict"] = candidate.verdict.value + ("*" if candidate.forecast.warnings else "")
-        rows.append(row)
+    metric, rows = result.metric, []
+    kinds = {
+        "kernel machine": "kernel",
+        "network": "network",
+        "classical model": "classical",
+        "your estimator": "yours",
+    }
+    for row in result.rows:
+        n, now = row.now
+        rows.append(
+            {
+                "predictor": row.name.removesuffix(" network"),
+                "kind": kinds[row.kind.value],
+                "measured\n(at n)": f"{metric.number(now.value)} ({n})",
+                f"{metric.axis[:18]}\nat {result.to:,}": f"{metric.number(row.estimate.value)} ({metric.span(row.estimate)})",
+                f"samples\nto {metric.number(result.target_error)}": row.samples,
+                "standing": row.standing.value,
+            }
+        )
     made = rich_table(rows, title=f"Profile of {result.data}: {result.task}, pilot of {result.pilot}")
     made.box, made.show_edge, made.pad_edge, made.padding = box.SIMPLE_HEAD, False, False, (0, 1, 0, 0)
     return made
@@ -73,19 +72,22 @@ def profile(
         ),
     ] = None,
     only_models: Annotated[bool, typer.Option("--only-models", help="Leave the default candidates out.")] = False,
-    pilot: Annotated[int, typer.Option(help="Samples to look at.")] = 300,
+    to: Annotated[int | None, typer.Option(help="Size asked about (default: the samples there are).")] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(help="misclassification, balanced-error, auc, log-loss, squared-error, rmse or r2."),
+    ] = None,
+    pilot: Annotated[int, typer.Option(help="Samples of one draw to look at.")] = 300,
     target: Annotated[str | None, typer.Option(help="Target column of a table (name or number).")] = None,
     classes: Annotated[str | None, typer.Option(help="Label scheme: classes, parity, one-vs-rest:K, real.")] = None,
-    error: Annotated[float | None, typer.Option(help="Error whose sample cost is asked.")] = None,
+    error: Annotated[float | None, typer.Option(help="Value of the metric whose sample cost is asked.")] = None,
     resize: Annotated[int | None, typer.Option(help="Side to which larger images are averaged.")] = None,
-    trials: Annotated[
-        bool, typer.Option(help="Train networks on the pilot where forecasts are too close to decide.")
-    ] = True,
+    trials: Annotated[bool, typer.Option(help="Train networks on parts of the pilot.")] = True,
     static: Annotated[str | None, typer.Option(help="Also write each chart as png, svg or pdf.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the pilot's draw.")] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print the profile as JSON.")] = False,
 ) -> None:
-    """Which architecture fits this data, and how will the error fall? Answered before training.
+    """What to deploy for this data, and how wrong will it be? Kernel machines, networks and classical models compared.
 
     Example: priorscope profile digits --out report
     """
@@ -97,24 +99,34 @@ def profile(
     if resize is not None and resize < 2:
         raise ValueError(f"--resize must be at least 2 pixels; got {resize}.")
     from rich.console import Console
+    from rich.progress import BarColumn, TextColumn
+    from rich.progress import Progress as Bar
 
     from priorscope.cli._data_argument import named_data
+    from priorscope.profiles import Step
     from priorscope.profiles import profile as make
 
     console = Console(stderr=True)
     loaded = named_data(data, target=target, classes=classes, test_fraction=0.0)  # all may be looked at
     candidates: list[str] | None = [] if only_models else None
-    with console.status("profiling") as status:
+    with Bar(TextColumn("{task.description}"), BarColumn(), console=console, transient=True) as bar:
+        task = bar.add_task("profiling", total=1.0)
+
+        def show(step: Step) -> None:
+            bar.update(task, completed=step.done, description=str(step))
+
         result = make(
             loaded,
             models=model,
             candidates=candidates,
+            to=to,
+            metric=metric,
             pilot=pilot,
             target_error=error,
             resize=resize,
             trials=trials,
             seed=seed,
-            progress=lambda line: status.update(f"profiling: {line}"),
+            progress=show,
         )
     if json:
         print(result.to_json())

@@ -3,42 +3,59 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-if TYPE_CHECKING:
-    from priorscope.probes import Forecast
+from priorscope.profiles._metric import Metric
 
 __all__ = ["Baseline", "baseline_of"]
 
 
 @dataclass(frozen=True)
 class Baseline:
-    """Errors of a predictor that does not look at its input: squared, and the share misclassified (None in regression)."""
+    """Errors of a predictor that does not look at its input: in the profile's metric, squared, and misclassified (or None).
+
+    Example:
+        >>> Baseline(1.0, 0.5, 0.5, "always guessing the commonest class").value
+        0.5
+    """
 
     squared: float
     wrong: float | None
-
-    def beaten(self, forecast: Forecast, n: int, *, surely: bool = False) -> bool:
-        """Whether the error forecast at ``n`` lies below; ``surely``: with the whole of its interval.
-
-        Labels may be told apart well where the squared error is that of the mean, so for classes a misclassification whose
-        whole interval lies below that of the commonest class is enough.
-        """
-        ahead = forecast.at(n)
-        if (ahead.high if surely else ahead.value) < self.squared:
-            return True
-        return self.wrong is not None and forecast.misclassification(n).high < self.wrong
+    value: float
+    words: str
 
 
-def baseline_of(targets: ArrayLike, labels: NDArray[np.int64] | None = None) -> Baseline:
-    """The two errors from the targets (n, outputs) and labels of a pilot.
+def baseline_of(
+    targets: ArrayLike,
+    labels: NDArray[np.int64] | None = None,
+    metric: Metric = Metric.SQUARED_ERROR,
+    unit: float = 1.0,
+) -> Baseline:
+    """The errors from the targets (n, outputs) and labels of a pilot.
 
     Example:
-        >>> baseline_of(np.array([[0.0], [2.0]]), np.array([0, 1]))
-        Baseline(squared=2.0, wrong=0.5)
+        >>> baseline_of(np.array([[0.0], [2.0]]), np.array([0, 1]), Metric.MISCLASSIFICATION).value
+        0.5
     """
-    wrong = None if labels is None else 1 - float(np.bincount(np.asarray(labels)).max()) / len(labels)
-    return Baseline(float(np.asarray(targets, dtype=float).var(0, ddof=1).mean()), wrong)
+    squared = float(np.asarray(targets, dtype=float).var(0, ddof=1).mean())
+    shares = None if labels is None else np.bincount(np.asarray(labels)) / len(labels)
+    wrong = None if shares is None else 1 - float(shares.max())
+    words = "predicting the mean"
+    value = {Metric.RMSE: unit * squared**0.5, Metric.R2: 1.0}.get(metric, squared)
+    if metric.for_classes:
+        assert shares is not None
+        inside = shares[shares > 0]
+        assert wrong is not None
+        value = {
+            Metric.MISCLASSIFICATION: wrong,
+            Metric.BALANCED_ERROR: 1 - 1 / len(inside),
+            Metric.AUC: 0.5,
+            Metric.LOG_LOSS: float(-(inside * np.log(inside)).sum()),
+        }[metric]
+        words = {
+            Metric.MISCLASSIFICATION: "always guessing the commonest class",
+            Metric.LOG_LOSS: "always predicting the shares of the classes",
+        }.get(metric, "guessing")
+    return Baseline(squared, wrong, value, words)

@@ -112,7 +112,8 @@ def _kernel(recipe: KernelRecipe, result: Profile) -> BaseEstimator:
     if isinstance(found, UserNetwork):  # at the size of networks, and with their kernel as they start
         whole = result.input_shape if len(result.input_shape) > 1 else None
         return KernelMachine(TangentKernel(found), kind="ntk", task=result.task, input_shape=whole)
-    model = recipe.candidate.name if recipe.candidate.options else found
+    named = bool(recipe.candidate.options) or recipe.candidate.family == recipe.candidate.name
+    model = recipe.candidate.name if named else found
     machine = KernelMachine(model, kind=recipe.kernel, task=result.task, input_shape=shape)
     if shape is None or result.kernel_shape == result.input_shape:
         return machine

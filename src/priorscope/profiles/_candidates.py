@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeGuard
 from torch import nn
 
 from priorscope.contracts import KernelModel, Shape, is_kernel_model, missing
-from priorscope.models import NAMED, Architecture
+from priorscope.models import NAMED, Architecture, gaussian, laplace
 from priorscope.probes.curves.forecast import lap_window, standard_settings
 
 if TYPE_CHECKING:
@@ -45,6 +45,8 @@ _OTHERS = {
 }  # nonlinearities tried where ReLU does best, and what is new in them
 
 _WORDS = {
+    "laplace": "rough functions of the distance between inputs",
+    "gaussian": "smooth functions of the distance between inputs",
     "fcn": "treats all directions of the input alike: no position is next to another",
     "vec": "local patches, position kept (LCN has the same kernel at infinite width)",
     "lap": "local patches, position blurred by pooling windows",
@@ -88,8 +90,15 @@ def _named(family: str, depth: int, shape: tuple[int, ...]) -> Candidate:
 
 
 def default_candidates(input_shape: tuple[int, ...]) -> tuple[list[Candidate], list[str]]:
-    """FCN and, where inputs have positions, VEC, LAP and GAP, shallow and deep, with ReLU; and notes on what was left out."""
+    """Which candidates by kind of data, and notes on what was left out.
+
+    FCN shallow and deep with ReLU and, as kernels without networks, Laplace and Gaussian; where inputs have positions also
+    VEC, LAP and GAP.
+    """
     found = [_named("fcn", depth, input_shape) for depth in (1, 3)]
+    found += [
+        Candidate(name, make(), name, _WORDS[name]) for name, make in (("laplace", laplace), ("gaussian", gaussian))
+    ]
     if len(input_shape) < 2:
         return found, ["inputs are flat features without positions: convolutional candidates were left out"]
     side = min(input_shape[1:])

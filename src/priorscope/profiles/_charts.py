@@ -34,36 +34,36 @@ def _shared() -> tuple[alt.Parameter, alt.typing.Optional[object]]:
 
 
 def curves(result: Profile) -> alt.TopLevelMixin:
-    """Measured errors (points), forecasts (lines), their intervals (bands), networks trained on the pilot (diamonds)."""
+    """Measured errors (points), forecasts (lines) and their intervals (bands) of every row, in the profile's metric."""
     import altair as alt
 
-    lines, points = [], []
-    for c in result.candidates:
-        tidy = c.forecast.tidy(to=10 * result.horizon)
-        lines.append(tidy[tidy["curve"] == "combined"].assign(model=c.name))
-        points.append(c.forecast.curve.table().assign(model=c.name))
-    ahead, measured = pd.concat(lines), pd.concat(points)
-    for frame in (ahead, measured):  # four digits are plenty on a chart, and keep the page small
-        frame[["error", "low", "high"]] = frame[["error", "low", "high"]].map(lambda v: float(f"{v:.4g}"))
-    ahead["n"] = ahead["n"].round(1)
+    frames = []
+    for row in result.rows:
+        frame = row.curve.table().assign(model=row.name)
+        frames.append(frame[frame["n"] <= 10 * result.to])
+    whole = pd.concat(frames)
+    whole[["error", "low", "high"]] = whole[["error", "low", "high"]].clip(lower=1e-6).map(lambda v: float(f"{v:.4g}"))
+    whole["n"] = whole["n"].round(1)
+    measured, ahead = whole[whole["part"] == "measured"], whole[whole["part"] == "forecast"]
+    beyond = ahead[ahead["n"] >= 0.8 * result.pilot]
     pick, shown = _shared()
     zoom = alt.selection_interval(bind="scales")
-    beyond = ahead[ahead["n"] >= result.pilot * 0.8]
-    trained = [c.trial.error for c in result.candidates if c.trial is not None]
-    seen = np.concatenate([measured["error"], beyond["low"], beyond["high"], trained])
-    across, up = [0.85 * measured["n"].min(), beyond["n"].max()], [0.85 * seen.min(), 1.15 * seen.max()]
+    seen = np.concatenate([measured["error"], beyond["error"]])
+    across = [0.85 * measured["n"].min(), ahead["n"].max()]
+    up = [0.5 * seen.min(), 1.15 * seen.max()]
     x = alt.X("n:Q", title="training samples n").scale(type="log", domain=across, nice=False)
-    y = alt.Y("error:Q", title="test error (mean squared)").scale(type="log", domain=up, nice=False)
-    colour = _colour(result)
+    y = alt.Y("error:Q", title=result.metric.axis).scale(type="log", domain=up, nice=False, clamp=True)
+    names = [row.name for row in result.rows]
+    colour = alt.Color("model:N", sort=names, scale=alt.Scale(domain=names), legend=alt.Legend(title="predictor"))
     band = (
         alt.Chart(beyond)
         .mark_area()
         .encode(
             x=x,
-            y=alt.Y("low:Q", title="test error (mean squared)").scale(type="log", domain=up, nice=False),
+            y=alt.Y("low:Q", title=result.metric.axis).scale(type="log", domain=up, nice=False, clamp=True),
             y2="high:Q",
             color=colour,
-            opacity=alt.condition(pick, alt.value(0.12), alt.value(0.0)),
+            opacity=alt.condition(pick, alt.value(0.06), alt.value(0.0)),
         )
         .add_params(pick)  # the legend belongs to the first layer, and only there can it be clicked
     )
@@ -78,16 +78,7 @@ def curves(result: Profile) -> alt.TopLevelMixin:
         .mark_point(filled=True, size=36)
         .encode(x=x, y=y, color=colour, opacity=shown, tooltip=["model", "n", "error"])
     )
-    tried = [
-        {"model": c.name, "n": c.trial.n, "error": c.trial.error} for c in result.candidates if c.trial is not None
-    ]
-    if tried:
-        dots += (
-            alt.Chart(pd.DataFrame(tried))
-            .mark_point(filled=True, size=110, shape="diamond", stroke="black", strokeWidth=0.5)
-            .encode(x=x, y=y, color=colour, opacity=shown, tooltip=["model", "n", "error"])
-        )
-    rule = alt.Chart(pd.DataFrame({"n": [result.horizon]})).mark_rule(strokeDash=[4, 4], opacity=0.6).encode(x="n:Q")
+    rule = alt.Chart(pd.DataFrame({"n": [result.to]})).mark_rule(strokeDash=[4, 4], opacity=0.6).encode(x="n:Q")
     return (band + line + dots + rule).properties(width="container", height=340)
 
 

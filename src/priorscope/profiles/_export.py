@@ -8,6 +8,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from priorscope.profiles._result import CandidateProfile, Profile
+    from priorscope.profiles._row import Row
 
 __all__ = ["as_dict"]
 
@@ -21,21 +22,6 @@ def _candidate(c: CandidateProfile, horizon: int) -> dict[str, object]:
     return {
         "name": c.name,
         "family": c.candidate.family,
-        "verdict": c.verdict.value,
-        "reasons": list(c.reasons),
-        "over_the_pick": None
-        if c.ratio is None
-        else {"value": c.ratio.value, "low": c.ratio.low, "high": c.ratio.high},
-        "trained_on_the_pilot": None
-        if c.trial is None
-        else {
-            "n": c.trial.n,
-            "error": c.trial.error,
-            "kernel_error": c.trial.kernel_error,
-            "learning_rate": c.trial.rate,
-            "width": c.trial.width,
-            "seconds": c.trial.seconds,
-        },
         "measured": curve.table().to_dict("list"),
         "forecast": {
             "n": sizes,
@@ -81,6 +67,37 @@ def _candidate(c: CandidateProfile, horizon: int) -> dict[str, object]:
     }
 
 
+def _row(row: Row, result: Profile) -> dict[str, object]:
+    """Put one row of the table into plain values; errors are values to be low, sizes stand beside them."""
+    c = row.curve
+    keep = c.grid <= 10 * result.to
+    interval = {"value": row.estimate.value, "low": row.estimate.low, "high": row.estimate.high}
+    return {
+        "name": row.name,
+        "kind": row.kind.value,
+        "architecture": row.architecture,
+        "words": row.words,
+        "forecast_of": row.of,
+        "n": result.to,
+        "estimate": interval,
+        "over_the_first": None if row.ratio is None else vars(row.ratio),
+        "standing": row.standing.value,
+        "measured": {"n": c.sizes, "error": c.measured, "low": c.measured_low, "high": c.measured_high},
+        "forecast": {
+            "n": c.grid[keep],
+            "error": c.ahead[keep],
+            "low": c.ahead_low[keep],
+            "high": c.ahead_high[keep],
+        },
+        "samples_needed": vars(row.needed),
+        "seconds_to_train": row.cost,
+        "beside": {metric.value: vars(found) for metric, found in row.beside.items()},
+        "reasons": list(row.reasons),
+        "notes": list(row.notes),
+        "seconds": row.seconds,
+    }
+
+
 def as_dict(result: Profile) -> dict[str, object]:
     """All numbers of a profile in plain lists and dictionaries."""
     return {
@@ -90,7 +107,16 @@ def as_dict(result: Profile) -> dict[str, object]:
         "pilot": result.pilot,
         "horizon": result.horizon,
         "target_error": result.target_error,
-        "predicting_the_mean": {"error": result.baseline.squared, "misclassified": result.baseline.wrong},
+        "to": result.to,
+        "draws": result.draws,
+        "metric": result.metric.value,
+        "without_looking": {
+            "value": result.baseline.value,
+            "words": result.baseline.words,
+            "squared": result.baseline.squared,
+            "misclassified": result.baseline.wrong,
+        },
+        "rows": [_row(row, result) for row in result.rows],
         "target_unit": result.unit,
         "verdict": result.verdict(),
         "warnings": list(result.warnings),

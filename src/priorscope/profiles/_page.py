@@ -6,7 +6,7 @@ from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING, TypeAlias
 
-from priorscope.profiles._phrases import ratio, samples, share, span, value
+from priorscope.profiles._phrases import samples, value
 from priorscope.profiles._standing import Standing
 from priorscope.report._claims import claims_behind
 from priorscope.report._page import Figure, Section, page, table
@@ -33,49 +33,36 @@ _CLAIMS = {  # what each section rests on, by the ids of the record
 
 
 def _verdicts(result: Profile) -> str:
-    """Write the table of candidates with their errors, ratios, samples needed and cost."""
-    rows = []
-    tried = next((c.trial for c in _tried(result)), None)
-    for c in result.candidates:
-        ahead = c.forecast.at(result.horizon)
-        row: Row = {
-            "model": c.name,
-            "verdict": c.verdict.value,
-            f"error at n = {result.horizon:,}": f"{value(ahead.value)} ({span(ahead)})",
-        }
-        if tried:
-            row["trained on the pilot"] = (
-                "" if c.trial is None else f"{value(c.trial.error)} (kernel {value(c.trial.kernel_error)})"
-            )
-        row["over the pick's"] = "" if c.ratio is None else ratio(c.ratio)
-        if result.task == "classification":
-            row["misclassified"] = share(c.forecast.misclassification(result.horizon))
-        row[f"samples to error {value(result.target_error)}"] = samples(c.needed) if c.learns else "–"
-        if any(other.forecast.warnings for other in result.candidates):
-            row["warnings"] = len(c.forecast.warnings) or ""
-        row["cost"] = f"{c.seconds:.1f} s, {c.megabytes:.0f} MB"
-        rows.append(row)
-    best = result.candidates[0]
-    caption = (
-        f"Candidates, the pick first. In brackets {100 * best.forecast.level:.0f} % intervals; errors are mean squared, "
-        f"{value(result.baseline.squared)} is that of predicting the mean. Over the pick's: the ratio "
-        "of errors, known better than either since both are measured on the same samples; where it excludes 1 they are told "
-        "apart. Warnings stand below; cost is that of measuring."
-    )
-    if tried is not None:
-        caption += (
-            f" Trained on the pilot: error of networks trained on {tried.n} of its samples, on the rest, and of kernel "
-            "regression there; between such candidates the ratio is that of these networks."
+    """Write the table of predictors with their errors, samples needed and cost."""
+    rows, metric = [], result.metric
+    for r in result.rows:
+        n, now = r.now
+        rows.append(
+            {
+                "predictor": r.name,
+                "kind": r.kind.value,
+                "standing": r.standing.value,
+                f"at n = {result.to:,}": f"{metric.number(r.estimate.value)} ({metric.span(r.estimate)})",
+                "measured": f"{metric.number(now.value)} at n = {n:,}",
+                f"samples to {metric.number(result.target_error)}": samples(r.needed) if r.learns else "–",
+                "to train": "" if r.cost is None else f"{value(r.cost)} s",
+            }
         )
+    caption = (
+        f"Predictors, the first one first, by {metric.words}; {metric.text(result.baseline.value)} is that of "
+        f"{result.baseline.words}. In brackets 90 % intervals. Standing: compared with the first on the same samples."
+    )
     return table(rows, caption=caption)
 
 
 def _why(result: Profile) -> str:
-    """Reasons and warnings in words, one line per candidate."""
+    """Reasons and warnings in words, one line per predictor."""
     lines = ""
-    for c in result.candidates:
-        careful = "".join(f'<div class="careful">Take care: {escape(note)}.</div>' for note in c.forecast.warnings)
-        lines += f"<dt>{escape(c.name)}</dt><dd>{escape('; '.join(c.reasons))}{careful}</dd>"
+    for r in result.rows:
+        c = result.architecture(r)
+        told = () if c is None or r.name != c.name else c.forecast.warnings
+        careful = "".join(f'<div class="careful">Take care: {escape(note)}.</div>' for note in told)
+        lines += f"<dt>{escape(r.name)}</dt><dd>{escape('; '.join((r.of, *r.reasons)))}{careful}</dd>"
     return f'<dl class="why">{lines}</dl>'
 
 
@@ -255,8 +242,7 @@ def profile_page(result: Profile) -> str:
             "forecast",
             "How the error falls",
             ("Points are measured inside the pilot, lines are forecasts, bands their 90 % intervals. The dashed rule marks "
-             "the size at which candidates are ranked. Click a name in the legend to see it alone; drag and scroll to zoom.",
-             *(["Diamonds are networks trained on the pilot."] if _tried(result) else [])),
+             "the size at which they are ranked. Click a name in the legend to see it alone; drag and scroll to zoom.",),
             (_estimators(result),),
             (
                 Figure(
@@ -294,13 +280,13 @@ def profile_page(result: Profile) -> str:
     ]  # fmt: skip
     subtitle = (
         f"{result.task.capitalize()}, {result.n_train:,} samples, of which a pilot of {result.pilot} was looked at. "
-        + ("Networks were trained on the pilot only." if _tried(result) else "No network was trained to the end.")
+        + "Networks were trained on parts of it only."
     )
     return page(
         f"Profile of {result.data}",
         subtitle=subtitle,
         verdict=result.verdict(),
-        sure=best.verdict is Standing.BEST,
+        sure=result.best.standing is Standing.BEST,
         warnings=result.warnings,
         sections=[_with_claims(s) for s in sections if s is not None],
         footer=f"priorscope, {result.seconds:.0f} s ({result.cpu_seconds:.0f} s of processor time). "
@@ -313,26 +299,13 @@ def _with_claims(section: Section) -> Section:
     return section if ids is None else replace(section, html=(*section.html, claims_behind(ids)))
 
 
-def _tried(result: Profile) -> list[CandidateProfile]:
-    """Those whose networks were trained on the pilot."""
-    return [c for c in result.candidates if c.trial is not None]
-
-
-def _width(c: CandidateProfile) -> str:
-    return "as given" if c.trial is None or c.trial.width is None else f"{c.trial.width} wide"
-
-
 def _method(result: Profile) -> str:
-    text = (
-        f"Each candidate's kernel was computed on {result.pilot} samples; kernel regression, its ridge "
-        f"tuned at each size, was measured on parts of them and "
-        f"extrapolated ({', '.join(result.candidates[0].forecast.estimators)}). "
-        f"Candidates are ranked at {result.horizon:,} samples."
+    """How the numbers were made, in a few sentences."""
+    draws = f"{result.draws} draws of {result.pilot} samples" if result.draws > 1 else f"{result.pilot} samples"
+    return (
+        f"All predictors were trained on the same nested parts of {draws} and tested on the rest: kernel machines in closed "
+        "form with the ridge tuned at each size, networks until their error stopped falling, classical models with settings "
+        "tuned. The squared error of kernel machines is extrapolated "
+        f"({', '.join(result.candidates[0].forecast.estimators) if result.candidates else 'power law'}); other curves follow it "
+        f"by the ratio learnt on the pilot. Rows are ranked at {result.to:,} samples."
     )
-    tried = _tried(result)
-    if tried:
-        names = ", ".join(f"{c.name} ({_width(c)})" for c in tried)
-        text += (
-            f" Forecasts of {names} are close, so networks of them were trained on the pilot, a fold left out in turn."
-        )
-    return text

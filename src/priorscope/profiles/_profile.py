@@ -1,63 +1,42 @@
-"""The flagship: which architecture fits this data, how will the error fall, what is each model blind to, and why."""
+"""The flagship: what to deploy for this data, how wrong it will be, and why."""
 
 from __future__ import annotations
 
 import time as clock
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-import numpy as np
-import torch
-from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
 from priorscope.checks import FRACTION, POSITIVE, SEED, checked, optional, whole
-from priorscope.contracts import KernelModel, kernel_matrix, require
+from priorscope.contracts import name_of
 from priorscope.data import Data, Dataset, Values, as_dataset
-from priorscope.models import Architecture, SampledModel, Scaling
-from priorscope.probes import BlindSpots, CautionKind, blind_spots, spectrum
-from priorscope.probes.curves.forecast import forecast_gram
-from priorscope.probes.curves.pilot import Pilot, draw_pilot, gram_of, prepare
+from priorscope.models import SampledModel, Scaling
+from priorscope.probes import CautionKind
+from priorscope.probes.curves.pilot import prepare
+from priorscope.profiles._architecture import deepened, measure_architecture
 from priorscope.profiles._baseline import Baseline, baseline_of
-from priorscope.profiles._candidates import Candidate, KernelFamily, default_candidates, variations
-from priorscope.profiles._kernel_rows import kernel_rows
-from priorscope.profiles._memory import PeakMemory, resident
+from priorscope.profiles._candidates import Candidate, default_candidates, variations
+from priorscope.profiles._choose_metric import choose_metric
+from priorscope.profiles._held_out import HeldOut
+from priorscope.profiles._memory import resident
 from priorscope.profiles._metric import Metric
-from priorscope.profiles._network import network_blind_spots, network_gram, network_regime, network_symmetries
-from priorscope.profiles._regime import Distance, kernel_regime, place_of
+from priorscope.profiles._predictors import Predictors
+from priorscope.profiles._progress import Progress, Step
+from priorscope.profiles._regime import Distance
 from priorscope.profiles._result import CandidateProfile, Profile
-from priorscope.profiles._run_off import run_off
-from priorscope.profiles._symmetry import data_symmetries, model_symmetries
+from priorscope.profiles._robust import heavy_tails, outliers, rare_classes
+from priorscope.profiles._row import Row
+from priorscope.profiles._symmetry import data_symmetries
 from priorscope.profiles._user_model import load_model, user_candidate
 from priorscope.profiles._user_network import UserNetwork
-from priorscope.profiles._verdict import rank
+from priorscope.profiles._view import View, look
+from priorscope.profiles._why import augmentation, reasons
 
 __all__ = ["profile"]
 
-_HORIZON = 4  # candidates are ranked at this many times the pilot
-
-
-@dataclass(frozen=True)
-class _View:
-    """The pilot twice: as small as kernels need it, and at its own size for networks of the user."""
-
-    small: Dataset
-    native: Dataset
-    pilot: Pilot
-    native_pilot: Pilot
-    megabytes: float  # held when measuring begins
-
-    def inputs_of(self, c: CandidateProfile) -> torch.Tensor:
-        """What networks of a candidate are given."""
-        return (self.native_pilot if isinstance(c.candidate.model, UserNetwork) else self.pilot).inputs
-
-
-def _whole(pilot: Pilot, inputs: torch.Tensor) -> Pilot:
-    """The pilot as all of a data set of its own rows."""
-    return replace(pilot, index=np.arange(len(pilot)), inputs=inputs)
-
-
-def _kernel_function(model: KernelModel) -> Callable[[torch.Tensor, torch.Tensor], NDArray[np.float64]]:
-    return lambda a, b: kernel_matrix(model, a, b).double().numpy()
+_DEEP = 3  # architectures whose blind spots and regime are measured: the first ones, beside networks of the user
+_KERNEL, _CLASSICAL, _NETWORK = 2.0, 1.0, 5.0  # work of one, about in seconds, for the time left
 
 
 def _collect(
@@ -66,116 +45,104 @@ def _collect(
     models: Sequence[object] | None,
     candidates: Sequence[object] | None,
     scaling: Scaling,
-) -> tuple[list[Candidate], list[str]]:
-    """List the candidates to compare, the default ones or those given, under distinct names; and notes on them."""
+) -> tuple[list[Candidate], list[tuple[str, BaseEstimator]], list[str]]:
+    """List the candidates to compare, the default ones or those given, under distinct names; estimators; and notes."""
     shape, outputs, sample = native.input_shape, data.n_outputs, native.inputs
-
-    def found_by(model: object) -> Candidate:
-        if isinstance(model, str):
-            return load_model(model, shape, outputs, sample, scaling)
-        return user_candidate(model, None, shape, outputs, sample, scaling)
-
+    estimators: list[tuple[str, BaseEstimator]] = []
+    found: list[Candidate] = []
     notes: list[str] = []
-    if candidates is not None:
-        found = [one if isinstance(one, Candidate) else found_by(one) for one in candidates]
-    else:
-        found, notes = default_candidates(data.input_shape)
-    found += [found_by(model) for model in models or ()]
-    if not found:
-        raise ValueError("profile needs at least one candidate; give models= or leave candidates at its default.")
     names: dict[str, int] = {}
-    unique = []
-    for c in found:
-        names[c.name] = names.get(c.name, 0) + 1
-        unique.append(c if names[c.name] == 1 else replace(c, name=f"{c.name}#{names[c.name]}"))
-        notes += c.model.notes if isinstance(c.model, UserNetwork | SampledModel) else ()
-    return unique, notes
 
+    def named(name: str) -> str:
+        names[name] = names.get(name, 0) + 1
+        return name if names[name] == 1 else f"{name}#{names[name]}"
 
-def _measure(
-    candidate: Candidate, view: _View, horizon: int, target: float | None, deep: bool, level: float, seed: int
-) -> CandidateProfile:
-    """All measurements of one candidate, with the seconds and the memory they took."""
-    started = clock.perf_counter()
-    notes: list[str] = []
-    blind, state = None, None
-    with PeakMemory(view.megabytes) as peak:
-        pilot = view.pilot
-        if isinstance(candidate.model, UserNetwork):
-            network, pilot = candidate.model, view.native_pilot
-            gram, pilot, notes = network_gram(network, view.native, pilot)
-            targets = torch.as_tensor(pilot.targets)
-            state = network_regime(network, pilot.inputs, targets) if deep else None
-            symmetries = network_symmetries(network, pilot.inputs, state.spread if state else None)
-            if deep:
-                blind, more = network_blind_spots(network, candidate.name, view.native, view.small)
-                notes += more
+    def take(model: object) -> None:
+        if isinstance(model, BaseEstimator):
+            estimators.append((named(name_of(model)), model))
+            return
+        if isinstance(model, Candidate):
+            made = model
+        elif isinstance(model, str):
+            made = load_model(model, shape, outputs, sample, scaling)
         else:
-            model = candidate.model
-            if isinstance(model, Architecture):
-                gram = gram_of(model, view.small, pilot, progress=False)  # the profile shows its own
-            else:
-                gram = gram_of(model, view.small, pilot)
-            symmetries = model_symmetries(_kernel_function(model), pilot.inputs)
-            if deep:
-                advice = "Use deep=False for a kernel alone."
-                family = require(model, KernelFamily, "a model with a kernel and networks", advice)
-                state = kernel_regime(family, pilot.inputs, torch.as_tensor(pilot.targets))
-                blind = _blind(candidate, view.small)
-        if blind is not None:
-            blind = replace(blind, model=candidate.name)
-        ahead = forecast_gram(gram, pilot, [horizon], ridge="tuned", level=level, seed=seed)
-        found = spectrum(gram, pilot.targets)
-    needed = ahead.samples_needed(target if target is not None else float(ahead.curve.error[-1]) / 2)
-    seconds = clock.perf_counter() - started
-    told = tuple(f"{candidate.name}: {note}" for note in notes)
-    return CandidateProfile(
-        candidate, ahead, found, needed, symmetries, blind, state, seconds, peak.megabytes, notes=told
-    )
+            made = user_candidate(model, None, shape, outputs, sample, scaling)
+        found.append(replace(made, name=named(made.name)))
+        notes.extend(made.model.notes if isinstance(made.model, UserNetwork | SampledModel) else ())
+
+    given: Sequence[object] | None = candidates
+    if given is None:
+        given, left_out = default_candidates(data.input_shape)
+        notes += left_out
+    for model in (*given, *(models or ())):
+        take(model)
+    if not found and not estimators:
+        raise ValueError("profile needs at least one candidate; give models= or leave candidates at its default.")
+    return found, estimators, notes
 
 
-def _blind(candidate: Candidate, small: Dataset) -> BlindSpots | None:
-    """Directions the candidate hardly sees, by the gradients of a few random networks; None for very wide inputs."""
-    if small.inputs[0].numel() > 1024:
-        return None
-    return blind_spots(small, candidate.model, n_models=32, width=16)
-
-
-def _placed(measured: list[CandidateProfile], small: Dataset, horizon: int) -> list[CandidateProfile]:
-    """The best fully connected candidate with its place on the phase diagram; others would take too long."""
-    for best in sorted(measured, key=lambda c: c.forecast.at(horizon).value):
-        place = None if best.regime is None else place_of(best.candidate.model, small)
-        if best.regime is not None and place is not None:
-            placed = replace(best, regime=replace(best.regime, place=place))
-            return [placed if c is best else c for c in measured]
-    return measured
-
-
-def _warnings(ranked: Sequence[CandidateProfile], pilot: int, baseline: Baseline) -> list[str]:
-    """What to be careful about: the pick's cautions in full, those of the others by their kind."""
+def _warnings(
+    rows: Sequence[Row], measured: Sequence[CandidateProfile], view: View, baseline: Baseline, to: int
+) -> list[str]:
+    """What to be careful about: of the pilot, of the first row in full, of the others by kind."""
     notes = []
+    pilot = view.design.n
     if pilot < 100:
         notes.append(f"only {pilot} samples: order and errors are guesses; collect more before deciding")
-    pick, *rest = ranked
-    noise = all(c.forecast.curve.error[-1] > 0.9 * baseline.squared for c in ranked)
-    said = {CautionKind.SMALL_PILOT, *([CautionKind.NOTHING_LEARNT] if noise else [])}  # of all candidates alike
-    notes += [f"{pick.name}: {caution}" for caution in pick.forecast.cautions if caution.kind not in said]
-    if pick.regime is not None and pick.regime.distance is Distance.FAR:
-        notes.append(f"{pick.name}: {pick.regime.reading}")
-    alike: dict[CautionKind, list[str]] = {}
-    for c in rest:
-        for caution in c.forecast.cautions:
-            if caution.kind not in said:
-                alike.setdefault(caution.kind, []).append(c.name)
-    notes += [f"{', '.join(names)}: {kind.value}" for kind, names in alike.items()]
-    if noise:
+    if to > 8 * pilot:
         notes.append(
-            "on the pilot no candidate clearly beats predicting the mean: to all of them the target looks like noise"
+            f"{to:,} samples are more than 8 times the pilot of {pilot}: take a larger pilot for a surer answer"
         )
+    noise = not rows[0].learns
+    said = {CautionKind.SMALL_PILOT, CautionKind.TOO_FAR, *([CautionKind.NOTHING_LEARNT] if noise else [])}
+    first = next((c for c in measured if c.name == rows[0].architecture), None)
+    if first is not None:
+        notes += [f"{first.name}: {caution}" for caution in first.forecast.cautions if caution.kind not in said]
+    if first is not None and first.regime is not None and first.regime.distance is Distance.FAR:
+        notes.append(f"{first.name}: {first.regime.reading}")
+    if noise:
+        notes.append(f"no predictor clearly beats {baseline.words}: to all of them the target looks like noise")
     return notes
 
 
-@checked(pilot=whole(), target_error=optional(POSITIVE), resize=optional(whole(2)), level=FRACTION, seed=SEED)
+def _with_reasons(
+    rows: Sequence[Row], measured: Sequence[CandidateProfile], symmetries: Sequence[object]
+) -> tuple[Row, ...]:
+    """Rows with the reasons of their architectures after their own."""
+    by_name = {c.name: c for c in measured}
+    told = []
+    for row in rows:
+        c = by_name.get(row.architecture or "")
+        more = (row.words,) if c is None else reasons(c, symmetries)  # type: ignore[arg-type]
+        told.append(replace(row, reasons=(*more[:1], *row.reasons, *more[1:])))
+    return tuple(told)
+
+
+def _bar() -> Callable[[Step], None]:
+    """A bar with the time left on the terminal."""
+    from rich.progress import BarColumn, TextColumn
+    from rich.progress import Progress as Bar
+
+    bar = Bar(TextColumn("{task.description}"), BarColumn(), transient=True)
+    task = bar.add_task("profiling", total=1.0)
+    bar.start()
+
+    def show(step: Step) -> None:
+        bar.update(task, completed=step.done, description=str(step))
+        if step.done >= 1.0:
+            bar.stop()
+
+    return show
+
+
+@checked(
+    to=optional(whole(2)),
+    pilot=whole(),
+    target_error=optional(POSITIVE),
+    resize=optional(whole(2)),
+    level=FRACTION,
+    seed=SEED,
+)
 def profile(
     data: Data,
     y: Values | None = None,
@@ -184,87 +151,133 @@ def profile(
     classes: str | None = None,
     models: Sequence[object] | None = None,
     candidates: Sequence[object] | None = None,
+    to: int | None = None,
+    metric: Metric | str | None = None,
     pilot: int = 300,
     target_error: float | None = None,
     resize: int | None = None,
     deep: bool = True,
     trials: bool = True,
+    classical: bool | None = None,
     level: float = 0.9,
     seed: int = 0,
-    progress: Callable[[str], None] | None = None,
+    progress: Callable[[Step], None] | bool | None = None,
 ) -> Profile:
-    """Profile data with FCN, VEC, LAP and GAP at infinite width and any models given, before training on more than a pilot.
+    """What to deploy for this data: kernel machine, network or classical model, and how wrong it will be at ``to`` samples.
 
     ``data`` is anything that :func:`priorscope.data.as_dataset` takes: inputs with ``y``, a frame with its ``target`` column, a
     path, a name such as "digits", a torch data set or loader, a bunch of scikit-learn, a ``Dataset``. ``classes`` is the label
     scheme. Gaps among the inputs are filled in, and told.
 
+    Three kinds of predictors are measured on parts of a pilot and tested on samples that took no part: kernel machines
+    of architectures at infinite width (closed form, ridge tuned), networks trained until they stop improving, and
+    classical models of scikit-learn. Their curves are carried to ``to`` samples, and one table sorts them.
+
     Args: ``models`` are compared beside the default candidates, ``candidates`` instead of them; each is an Architecture, an
-    ``nn.Module``, a factory, or text ``package.module:factory`` (or ``timm:name``). ``pilot`` is the number of samples looked
-    at, ``target_error`` the error whose sample cost is asked (default: half the best error on the pilot), ``resize`` the
-    side to which larger images are averaged, ``deep`` whether finite networks are built as well, to see what
-    they are blind to and how far they are from their kernel, ``trials`` whether candidates whose forecasts are not told apart
-    are trained on the pilot to decide between them. ``progress`` is called with a line for each step.
+    ``nn.Module``, a factory, an estimator of scikit-learn, or text ``package.module:factory`` (or ``timm:name``). ``to`` is the
+    size asked about (default: the number of samples given). ``metric`` is a :class:`Metric` or its name (default:
+    misclassification, balanced error where a class is rare; root mean square for numbers). ``pilot`` is the number of samples
+    of one draw; up to three draws are made where the data allow. ``target_error`` is the value of the metric whose sample cost is
+    asked (default: half of what the first row has on the pilot), ``resize`` the side to which larger images are averaged for
+    kernels, ``deep`` whether blind spots and regimes of the first architectures are measured, ``trials`` whether
+    networks are trained, ``classical`` whether classical models are fitted
+    (default: unless ``candidates`` are given). ``progress`` is True for a bar, or a function that is
+    called with a :class:`str` for each step, which has the share ``done`` and the seconds ``left``.
 
     Example:
         >>> import priorscope as ps, torch
         >>> x = torch.randn(60, 4, generator=torch.Generator().manual_seed(0))
-        >>> rep = ps.profile(x, x[:, 0], deep=False)
-        >>> rep.task, [c.name for c in rep.candidates][0].startswith("fcn")
-        ('regression', True)
+        >>> rep = ps.profile(x, x[:, 0], deep=False, trials=False)
+        >>> rep.task, rep.to, rep.best.kind in (ps.profiles.Kind.KERNEL, ps.profiles.Kind.CLASSICAL)
+        ('regression', 60, True)
     """
     wall, cpu = clock.perf_counter(), clock.process_time()
-    say = progress or (lambda line: None)
+    steps = Progress(_bar() if progress is True else progress or None)
     loaded = as_dataset(data, y, target=target, classes=classes, test_fraction=0.0, missing="median")
     prepared = prepare(loaded, pilot, resize=resize)
-    ready = prepared.data
-    drawn = draw_pilot(ready, prepared.pilot, seed)
-    rows = torch.as_tensor(drawn.index)
-    native = prepared.native(rows)
-    view = _View(ready.take(rows), native, _whole(drawn, drawn.inputs), _whole(drawn, native.inputs), resident())
-    scaling = Scaling.between(prepared.original.inputs[rows], native.inputs)
-    found, notes = _collect(ready, native, models, candidates, scaling)
-    horizon = _HORIZON * len(drawn)
+    ready, view = prepared.data, look(prepared, seed)
+    n = view.design.n
+    asked = len(ready.train) if to is None else to
+    measure, notes = choose_metric(metric, view.truth)
+    scaling = Scaling.between(prepared.original.inputs[view.index[:n]], view.native.inputs)
+    found, estimators, more = _collect(ready, view.native, models, candidates, scaling)
+    notes += more
+    classical = candidates is None if classical is None else classical
+    predictors = Predictors(view, measure, asked, level, seed, steps)
+    kernels = len(found) + 2 * (candidates is None)
+    steps.expect(
+        _KERNEL * kernels + _CLASSICAL * (4 * classical + len(estimators)) + _NETWORK * min(kernels, 6) * trials
+    )
+    megabytes = resident()
     measured: list[CandidateProfile] = []
-    for number, candidate in enumerate(found, 1):
-        say(f"{candidate.name} ({number} of {len(found)})")
-        measured.append(_measure(candidate, view, horizon, target_error, deep, level, seed))
+
+    def add(candidate: Candidate) -> None:
+        steps.say(f"kernel of {candidate.name}", _KERNEL)
+        made, grams = measure_architecture(candidate, view, max(asked, n), megabytes, level, seed)
+        measured.append(made)
+        if grams:
+            predictors.add_kernel(made, grams)
+
+    for candidate in found:
+        add(candidate)
     if candidates is None:  # other nonlinearities for the architecture that does best with ReLU
-        leader = min(measured, key=lambda c: c.forecast.at(horizon).value)
-        for candidate in variations(leader.candidate):
-            say(f"{candidate.name} (as {leader.name} did best)")
-            measured.append(_measure(candidate, view, horizon, target_error, deep, level, seed))
-    say("symmetries of the data")
-    symmetries = data_symmetries(drawn.inputs, drawn.targets, drawn.labels)
-    goal = target_error or min(float(c.forecast.curve.error[-1]) for c in measured) / 2
-    measured = [replace(c, needed=c.forecast.samples_needed(goal)) for c in measured]
+        best = min((c for c in measured if c.candidate.options), key=lambda c: predictors.ahead[c.name].log)
+        for candidate in variations(best.candidate):
+            add(candidate)
+    if classical:
+        predictors.add_classical()
+    predictors.add_estimators(estimators)
+    if trials or not predictors.rows:
+        predictors.add_networks(measured)
+    if not predictors.rows:
+        raise ValueError(f"nothing could be measured: {'; '.join(predictors.notes)}.")
+    baseline = baseline_of(view.truth.targets, view.truth.labels, measure, view.truth.unit)
+    rows, goal = predictors.finished(baseline.value, target_error)
+    symmetries = data_symmetries(view.pilot.inputs, view.pilot.targets, view.pilot.labels)
     if deep:
-        say("lazy or feature learning")
-        measured = _placed(measured, view.small, horizon)
-    baseline = baseline_of(drawn.targets, drawn.labels)
-    if trials:
-        targets = torch.as_tensor(drawn.targets)
-        measured, more = run_off(measured, view.inputs_of, targets, horizon, baseline, say)
-        notes += more
-    ranked = rank(measured, horizon, symmetries, baseline)
+        steps.say("blind spots, lazy or feature learning", _NETWORK)
+        measured = _deepened(measured, rows, view)
+    rows = _with_reasons(rows, measured, symmetries)
+    held = predictors.ahead[rows[0].name].held
+    steps.finish()
     return Profile(
         data=ready.name,
         task=ready.task,
         n_train=len(ready.train),
-        pilot=len(drawn),
-        horizon=horizon,
+        pilot=n,
+        horizon=asked,
         target_error=goal,
         baseline=baseline,
-        candidates=ranked,
+        candidates=tuple(measured),
         data_symmetries=tuple(symmetries),
-        notes=(*prepared.notes, *notes, *(note for c in measured for note in c.notes), *loaded.notes),
-        warnings=tuple(_warnings(ranked, len(drawn), baseline)),
+        notes=(*prepared.notes, *notes, *predictors.notes, *(x for c in measured for x in c.notes), *loaded.notes),
+        warnings=(*_warnings(rows, measured, view, baseline, asked), *_of_data(ready, view, held, rows[0])),
         seconds=clock.perf_counter() - wall,
         cpu_seconds=clock.process_time() - cpu,
         unit=prepared.unit,
-        input_shape=native.input_shape,
+        input_shape=view.native.input_shape,
         kernel_shape=ready.input_shape,
         framed=hasattr(data, "columns"),
-        rows=kernel_rows(ranked, horizon, goal, ready.task, prepared.unit),
-        metric=Metric.MISCLASSIFICATION if ready.task == "classification" else Metric.RMSE,
+        rows=rows,
+        metric=measure,
+        draws=view.design.draws,
+        advice=augmentation(symmetries, next((c for c in measured if c.name == rows[0].architecture), None)),
     )
+
+
+def _deepened(measured: list[CandidateProfile], rows: Sequence[Row], view: View) -> list[CandidateProfile]:
+    """Blind spots and regimes of the first architectures in the table and of networks of the user; the best FCN is placed."""
+    order = list(dict.fromkeys(r.architecture for r in rows if r.architecture is not None))
+    first = set(order[:_DEEP]) | {c.name for c in measured if isinstance(c.candidate.model, UserNetwork)}
+    dense = next((name for name in order for c in measured if c.name == name and c.candidate.family == "fcn"), None)
+    found = [deepened(c, view, place=c.name == dense) if c.name in {*first, dense} else c for c in measured]
+    return sorted(found, key=lambda c: order.index(c.name) if c.name in order else len(order))
+
+
+def _of_data(ready: Dataset, view: View, held: HeldOut, first: Row) -> list[str]:
+    """What to be careful about in the data."""
+    regression = view.truth.labels is None
+    said = outliers(view.inputs, view.truth.targets, view.index, regression, held)
+    if regression:
+        said += heavy_tails(held, first.name)
+    return said + rare_classes(view.truth.labels, view.truth.classes, ready.classes)

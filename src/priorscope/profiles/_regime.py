@@ -22,14 +22,17 @@ if TYPE_CHECKING:
 
 __all__ = ["Distance", "Regime", "kernel_regime", "place_of", "short_run"]
 
+_FITTED = 0.1  # share of the loss left below which a short run says something of the end of training
+
 
 class Distance(Enum):
     """How far a network is from its kernel; the value says what that means for a forecast."""
 
     DIVERGED = "the short training run diverged: nothing can be said of its regime"
-    CLOSE = "close to its kernel: the forecast should carry over"
-    SOME_WAY = "some way from its kernel: expect a trained network to do somewhat better or worse"
-    FAR = "far from its kernel: features are learned, the forecast is a reference only"
+    UNFITTED = "the short run left most of the loss: how far trained networks are from their kernel was not seen"
+    CLOSE = "close to its kernel when the loss is fitted"
+    SOME_WAY = "some way from its kernel: trained networks do somewhat better or worse"
+    FAR = "far from its kernel: features are learned"
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,8 @@ class Regime:
         far = max(self.change, self.spread or 0.0)
         if not far < float("inf"):
             return Distance.DIVERGED
+        if far < 0.5 and self.loss_ratio > _FITTED:
+            return Distance.UNFITTED
         if far < 0.15:
             return Distance.CLOSE
         return Distance.SOME_WAY if far < 0.5 else Distance.FAR
@@ -102,13 +107,13 @@ def place_of(model: CandidateModel, data: Dataset, *, width: int = 64) -> PhaseR
     Only fully connected networks are quick enough; :func:`priorscope.probes.regime` takes any architecture.
     """
     from priorscope.inference import GradientFlow
-    from priorscope.inference.networks._dense_form import dense_form
     from priorscope.probes import regime
     from priorscope.system import System
 
     if not is_network_family(model) or data.inputs[0].numel() > 4096:
         return None
-    if dense_form(model.network(tuple(data.input_shape), width=2, outputs=1, seed=0)) is None:
+    narrow = model.network(tuple(data.input_shape), width=2, outputs=1, seed=0)
+    if any(p.ndim > 2 for p in narrow.parameters()):  # filters
         return None
     return regime(System(data, model, GradientFlow(), width=width), quick=True)
 

@@ -18,10 +18,7 @@ from priorscope.profiles._kind import Kind
 from priorscope.profiles._metric import Metric
 from priorscope.profiles._regime import Regime
 from priorscope.profiles._row import Row
-from priorscope.profiles._standing import Standing
 from priorscope.profiles._symmetry import DataSymmetry
-from priorscope.profiles._trial import Trial
-from priorscope.statistics import Interval
 
 if TYPE_CHECKING:
     import altair as alt
@@ -33,14 +30,16 @@ __all__ = ["CandidateProfile", "Profile"]
 
 @dataclass(frozen=True)
 class CandidateProfile:
-    """All that was measured of one candidate; ``reasons`` are the words of the verdict.
+    """All that was measured of one architecture, or network of the user, beside the errors in the table of rows.
+
+    ``forecast`` is that of the squared error of its kernel; ``blind`` and ``regime`` are known of the first few only.
 
     Example:
         >>> import priorscope as ps, torch
         >>> x = torch.randn(80, 3, generator=torch.Generator().manual_seed(0))
-        >>> rep = ps.profile(ps.data.from_arrays(x, x[:, 0] * x[:, 1]), deep=False)
-        >>> rep.candidates[0].seconds > 0
-        True
+        >>> rep = ps.profile(ps.data.from_arrays(x, x[:, 0] * x[:, 1]), deep=False, trials=False)
+        >>> rep.candidates[0].name, rep.candidates[0].seconds > 0
+        ('fcn-1', True)
     """
 
     candidate: Candidate
@@ -52,21 +51,12 @@ class CandidateProfile:
     regime: Regime | None
     seconds: float
     megabytes: float
-    reasons: tuple[str, ...] = ()
-    verdict: Standing = Standing.OPEN
     notes: tuple[str, ...] = ()
-    ratio: Interval | None = None  # its error over the pick's at the horizon, on the same samples; None for the pick
-    trial: Trial | None = None  # networks trained on the pilot, where forecasts alone did not decide
 
     @property
     def name(self) -> str:
         """The candidate's name."""
         return self.candidate.name
-
-    @property
-    def learns(self) -> bool:
-        """Whether its forecast lies below the error of a predictor that does not look at its input."""
-        return self.verdict.learns
 
 
 def _finite(value: object) -> object:
@@ -94,8 +84,8 @@ class Profile:
     Example:
         >>> import priorscope as ps, torch
         >>> x = torch.randn(80, 3, generator=torch.Generator().manual_seed(0))
-        >>> rep = ps.profile(ps.data.from_arrays(x, x[:, 0] * x[:, 1]), deep=False)
-        >>> rep.best is rep.rows[0], rep.metric.value, rep.to == 4 * rep.pilot
+        >>> rep = ps.profile(ps.data.from_arrays(x, x[:, 0] * x[:, 1]), deep=False, trials=False)
+        >>> rep.best is rep.rows[0], rep.metric.value, rep.to == rep.n_train
         (True, 'rmse', True)
     """
 
@@ -117,6 +107,7 @@ class Profile:
     metric: Metric = Metric.SQUARED_ERROR
     draws: int = 1
     input_shape: tuple[int, ...] = ()  # of one input as it came, which networks are given
+    advice: tuple[str, ...] = ()  # what the symmetries of the labels suggest
     kernel_shape: tuple[int, ...] = ()  # of one input as kernels see it: large images and signals are averaged
     framed: bool = False  # whether inputs came in a frame, whose words and gaps are encoded
 
@@ -139,39 +130,38 @@ class Profile:
         return next((c for c in self.candidates if c.name == row.architecture), None)
 
     def verdict(self) -> list[str]:
-        """The result in words, the pick first."""
-        from priorscope.profiles._verdict import words
+        """The result in sentences, what to use first."""
+        from priorscope.profiles._headline import sentences
 
-        return words(self)
+        return sentences(self)
 
     def table(self) -> pd.DataFrame:
-        """One row per candidate, best first: measured and forecast error, samples needed, and the verdict."""
+        """One row per predictor, best first; values are those of the metric as people write it, sizes stand in the heads."""
+        shown = self.metric.shown
         rows = []
-        for place, c in enumerate(self.candidates, 1):
-            ahead = c.forecast.at(self.horizon)
-            row: dict[str, float | str | None] = {
-                "rank": place,
-                "model": c.name,
-                f"error at {int(c.forecast.curve.sizes[-1])}": float(c.forecast.curve.error[-1]),
-                f"forecast at {self.horizon}": ahead.value,
-                "low": ahead.low,
-                "high": ahead.high,
-            }
-            if self.task == "classification":
-                row["misclassified"] = c.forecast.misclassification(self.horizon).value
-            row[f"samples to {self.target_error:.3g}"] = (
-                round(c.needed.value) if c.needed.reached and c.learns else None
+        for place, row in enumerate(self.rows, 1):
+            n, now = row.now
+            low, high = sorted((shown(row.estimate.low), shown(row.estimate.high)))
+            reached = row.needed.reached and row.learns
+            rows.append(
+                {
+                    "rank": place,
+                    "predictor": row.name,
+                    "kind": row.kind.value,
+                    "measured at": n,
+                    "measured": shown(now.value),
+                    f"at {self.to}": shown(row.estimate.value),
+                    "low": low,
+                    "high": high,
+                    f"samples to {shown(self.target_error):.3g}": round(row.needed.value) if reached else None,
+                    "over the first": 1.0 if row.ratio is None else row.ratio.value,
+                    "over low": None if row.ratio is None else row.ratio.low,
+                    "over high": None if row.ratio is None else row.ratio.high,
+                    "seconds to train": row.cost,
+                    "standing": row.standing.value,
+                    "forecast of": row.of,
+                }
             )
-            if any(other.trial is not None for other in self.candidates):
-                row["trained on pilot"] = None if c.trial is None else c.trial.error
-                row["kernel there"] = None if c.trial is None else c.trial.kernel_error
-            row["over the pick"] = 1.0 if c.ratio is None else c.ratio.value
-            row["over low"], row["over high"] = (None, None) if c.ratio is None else (c.ratio.low, c.ratio.high)
-            row["exponent"] = c.forecast.exponents["combined"]
-            row["verdict"] = c.verdict.value
-            row["warnings"] = "; ".join(c.forecast.warnings)
-            row["seconds"], row["megabytes"] = c.seconds, c.megabytes
-            rows.append(row)
         return pd.DataFrame(rows)
 
     def to_json(self, path: str | Path | None = None) -> str:
@@ -219,10 +209,10 @@ class Profile:
         Example:
             >>> import priorscope as ps, torch
             >>> x = torch.randn(80, 3, generator=torch.Generator().manual_seed(0))
-            >>> print(ps.profile(x, x[:, 0] * x[:, 1], deep=False).code("kernel"))
+            >>> print(ps.profile(x, x[:, 0] * x[:, 1], deep=False, trials=False).code("kernel"))
             import priorscope as ps
             <BLANKLINE>
-            model = ps.KernelMachine('fcn-...)
+            model = ps.KernelMachine('...)
             model.fit(X, y)
             model.predict(X_new)
         """

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from priorscope.probes import SamplesNeeded
 from priorscope.profiles._kind import Kind
 from priorscope.profiles._metric import Metric
+from priorscope.profiles._phrases import count
 from priorscope.profiles._standing import Standing
 from priorscope.statistics import Interval, log_interpolate
 
@@ -149,7 +150,7 @@ class Row:
     Example:
         >>> import priorscope as ps, torch
         >>> x = torch.randn(80, 3, generator=torch.Generator().manual_seed(0))
-        >>> row = ps.profile(ps.data.from_arrays(x, x[:, 0] * x[:, 1]), deep=False).rows[0]
+        >>> row = ps.profile(ps.data.from_arrays(x, x[:, 0] * x[:, 1]), deep=False, trials=False).rows[0]
         >>> row.estimate.low <= row.estimate.value <= row.estimate.high, row.ratio
         (True, None)
     """
@@ -181,3 +182,10 @@ class Row:
     def learns(self) -> bool:
         """Whether its forecast lies below the error of a predictor that does not look at its input."""
         return self.standing.learns
+
+    @property
+    def samples(self) -> str:
+        """How many samples the profile's target takes, in words; a dash where nothing is learnt."""
+        if not self.learns:
+            return "–"
+        return count(self.needed.value) if self.needed.reached else f"> {count(float(self.curve.grid[-1]))}"

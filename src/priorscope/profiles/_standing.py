@@ -1,4 +1,4 @@
-"""Where a candidate stands among the others, as a state; the words of the page are made from it."""
+"""Where a predictor stands among the others, as a state; the words of the page are made from it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["Standing"]
 
 
 class Standing(StrEnum):
-    """The verdict on a candidate; its value is the word in tables.
+    """The verdict on a predictor; its value is the word in tables.
 
     Example:
         >>> Standing.WORSE.value, Standing.LEARNS_NOTHING.learns
@@ -16,13 +16,11 @@ class Standing(StrEnum):
     """
 
     OPEN = ""  # not judged yet
-    ONLY = "only candidate"
-    BEST = "best fit"
-    LOWEST = "lowest forecast"
-    TRIED = "best in trial"  # of candidates whose forecasts are close, by networks trained on the pilot
-    TIED = "not told apart"
-    FIRST = "first"  # of rows: the lowest estimate, others level with it
-    LEVEL = "level"  # of rows: not told apart from the first
+    ONLY = "only one"
+    BEST = "best"  # clear of every other
+    FIRST = "first"  # the lowest estimate, others level with it or not told
+    LEVEL = "level"  # close to the first and not told apart from it
+    UNSURE = "cannot tell"  # its estimate is clearly higher, its interval too wide to say so
     LITTLE_WORSE = "a little worse"
     WORSE = "worse"
     MAY_LEARN_NOTHING = "may learn nothing"
@@ -30,10 +28,10 @@ class Standing(StrEnum):
 
     @property
     def learns(self) -> bool:
-        """Whether the forecast lies below the error of a predictor that does not look at its input."""
+        """Whether the estimate lies below the error of a predictor that does not look at its input."""
         return self not in (Standing.MAY_LEARN_NOTHING, Standing.LEARNS_NOTHING)
 
     @property
     def clearly_behind(self) -> bool:
-        """Whether the pick is told apart from it by more than a little."""
+        """Whether the first is told apart from it by more than a little."""
         return self in (Standing.WORSE, Standing.LEARNS_NOTHING)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TypeAlias
 
 import numpy as np
@@ -11,10 +12,19 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-__all__ = ["DataSymmetry", "data_symmetries", "model_symmetries", "moves_of"]
+__all__ = ["DataSymmetry", "Shared", "data_symmetries", "model_symmetries", "moves_of"]
 
 Move = Callable[[Tensor], Tensor]
 Labels: TypeAlias = NDArray[np.int64] | None  # None in regression
+
+
+class Shared(StrEnum):
+    """Whether labels stay as they are under a move; the value is the word in tables."""
+
+    YES = "yes"
+    PARTLY = "partly"
+    NO = "no"
+    UNKNOWN = "cannot tell"
 
 
 @dataclass(frozen=True)
@@ -35,17 +45,22 @@ class DataSymmetry:
     error: float = 0.0
 
     @property
-    def verdict(self) -> str:
-        """ "yes" where moved neighbours agree nearly as often as unmoved ones, "no" where they fall to half or less.
+    def shared(self) -> Shared:
+        """Yes where moved neighbours agree nearly as often as unmoved ones, no where they fall to half or less.
 
         Nothing can be told where unmoved neighbours hardly agree more often than by chance (3 standard errors).
         """
         kept = (self.agreement - self.chance) / max(self.baseline - self.chance, 1e-9)
         if self.baseline - self.chance < max(0.05, 3 * self.error):
-            return "cannot tell"
+            return Shared.UNKNOWN
         if kept > 0.9 or (kept > 0.75 and self.gain > 1.0):
-            return "yes"
-        return "partly" if kept > 0.5 else "no"
+            return Shared.YES
+        return Shared.PARTLY if kept > 0.5 else Shared.NO
+
+    @property
+    def verdict(self) -> str:
+        """The word for it."""
+        return self.shared.value
 
 
 def moves_of(input_shape: tuple[int, ...]) -> dict[str, Move]:

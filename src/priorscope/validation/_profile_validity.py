@@ -17,7 +17,7 @@ from priorscope.inference import GradientDescent
 from priorscope.lab import Claim, Measured, Metrics, NotMeasured, Paper, Point, at_least
 from priorscope.models import Activation, Architecture
 from priorscope.probes import leave_one_out, ridge_grid
-from priorscope.profiles import Candidate, profile
+from priorscope.profiles import Candidate, CandidateProfile, Kind, Profile, profile
 from priorscope.statistics import Interval, seed_interval, share_interval
 from priorscope.system import Outcome, System
 from priorscope.validation._problems import DEVELOPMENT, HELD_OUT, draw
@@ -123,6 +123,13 @@ def kernel_error(gram: np.ndarray, targets: np.ndarray) -> float:
     return min(float(leave_one_out(gram, targets, ridge=float(ridge)).loss.mean()) for ridge in ridge_grid(gram))
 
 
+def _in_order(report: Profile) -> list[CandidateProfile]:
+    """Architectures in the order of their networks in the table, then of the forecasts of their kernels."""
+    place = {r.architecture: i for i, r in enumerate(r for r in report.rows if r.kind is Kind.NETWORK)}
+    found = [c for c in report.candidates if isinstance(c.candidate.model, Architecture)]
+    return sorted(found, key=lambda c: (place.get(c.name, len(place)), c.forecast.at(report.to).value))
+
+
 def run(point: Point) -> Metrics:
     """Profile a pilot, then train networks of every candidate on four times as much, and do kernel regression there."""
     name, pilot = point["problem"], point["pilot"]
@@ -131,13 +138,16 @@ def run(point: Point) -> Metrics:
     data = [draw(name, MULTIPLE * pilot, point["n_test"], point["side"], split) for split in splits]
     n = len(data[0].train)
     began = clock.process_time()
-    report = profile(data[0], pilot=n // MULTIPLE, deep=False, seed=point["seed"])
+    report = profile(
+        data[0], pilot=n // MULTIPLE, to=n, metric="squared-error", deep=False, classical=False, seed=point["seed"]
+    )
+    found_by = _in_order(report)
     seconds = clock.process_time() - began
     names = ("forecast", "low", "high", "over", "over_low", "over_high", "kernel", "network", "from", "to")
     rows: dict[str, list[float]] = {key: [] for key in names}
     wrong: list[float] = []
     began = clock.process_time()
-    for found in report.candidates:
+    for found in found_by:
         ahead = found.forecast.at(n)
         results = [train(found.candidate, part, point, point["seed"] + s) for s, part in zip(splits, data)]
         errors = np.array([e for r in results for e in r[0]])
@@ -145,12 +155,12 @@ def run(point: Point) -> Metrics:
         wrong += [float(np.mean([w for r in results for w in r[1]]))] if results[0][1] else []
         gram = kernel_matrix(_architecture(found.candidate), data[0].inputs).double().numpy()
         kernel = kernel_error(gram, data[0].targets.double().numpy())
-        over = found.ratio or Interval(1.0, 1.0, 1.0)
+        over = Interval(1.0, 1.0, 1.0) if found is found_by[0] else found.forecast.ratio_to(found_by[0].forecast, n)
         intervals = ((i.value, i.low, i.high) for i in (ahead, over))
         values = (*chain(*intervals), kernel, between.value, between.low, between.high)
         for key, value in zip(names, values, strict=True):
             rows[key].append(float(value))
-    out: Point = {"candidates": [c.name for c in report.candidates], **rows, "misclassified": wrong}
+    out: Point = {"candidates": [c.name for c in found_by], **rows, "misclassified": wrong}
     network, kernel_errors = np.array(rows["network"]), np.array(rows["kernel"])
     lowest = int(np.argmin(rows["forecast"]))  # the pick by forecasts alone
     out |= {"ratio_network": float(network[0] / network.min()), "best_network": out["candidates"][network.argmin()]}
@@ -159,7 +169,8 @@ def run(point: Point) -> Metrics:
         "ratio_kernel": float(kernel_errors[lowest] / kernel_errors.min()),
         "best_kernel": out["candidates"][kernel_errors.argmin()],
     }
-    out["trained_on_pilot"] = [None if c.trial is None else c.trial.error for c in report.candidates]
+    trained = {r.architecture: r.curve.last[1] for r in report.rows if r.kind is Kind.NETWORK}
+    out["trained_on_pilot"] = [trained.get(c.name) for c in found_by]
     covered = (np.array(rows["low"]) <= kernel_errors) & (kernel_errors <= np.array(rows["high"]))
     out |= {"pick": out["candidates"][0], "known": problem.known, "n": n, "covered": covered.astype(float).tolist()}
     return out | {"profile_seconds": seconds, "training_seconds": clock.process_time() - began}
@@ -264,7 +275,7 @@ PAPER = Paper(
     name="profile-validity",
     title="The architecture picked from a pilot, against trained networks",
     source=SOURCE,
-    version=6,
+    version=7,
     grid=grid,
     run=run,
     claims=(

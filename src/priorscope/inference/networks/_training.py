@@ -58,6 +58,7 @@ class TrainingRun:
         self.average = {k: p.detach().clone() for k, p in self.parameters.items()}
         self.batch_size = min(batch_size, len(self.inputs))
         self.generator = torch.Generator().manual_seed(seed)
+        self.chance = torch.Generator().manual_seed(seed).get_state()  # of dropout inside the network
         self.order = torch.empty(0, dtype=torch.long)
         self.steps, self.seconds = 0, 0.0
         self.network.eval()
@@ -82,8 +83,9 @@ class TrainingRun:
         began = clock.process_time()
         self.network.train()
         with torch.random.fork_rng(devices=[]), torch.enable_grad():
-            torch.manual_seed(int(torch.randint(2**31, (1,), generator=self.generator)))  # dropout inside the network
+            torch.set_rng_state(self.chance)
             descend(self.parameters, self._gradient, self._update, steps, lambda _, done: False)
+            self.chance = torch.get_rng_state()
         self.network.eval()
         self.seconds += clock.process_time() - began
         return self

@@ -1,0 +1,206 @@
+r"""From errors on parts of the pilot to the size asked about: a guide's curve, and the ratio to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import norm
+
+from priorscope.probes import Forecast
+from priorscope.profiles._held_out import HeldOut
+from priorscope.profiles._kind import Kind
+from priorscope.profiles._metric import Metric
+from priorscope.profiles._row import ErrorCurve
+from priorscope.statistics import Interval
+
+__all__ = ["Ahead", "Belief", "Guide", "bootstrap_weights", "extrapolate", "forecast_guide", "ratio_of"]
+
+Array = NDArray[np.float64]
+_DRAWS = 200
+_TRAINING = 1.2  # the bootstrap resamples tested samples only, not training sets; as in a forecast
+_COMMON = 0.7  # share of the variance of a forecast beyond the pilot that all kernels have in common
+_HALF = 0.3  # mistakes added to a count, so that a perfect pilot keeps a finite logarithm (median of a Poisson rate)
+
+
+@dataclass(frozen=True)
+class Belief:
+    r"""What is believed of the ratio to a guide before it is seen: :math:`\log\rho = a + bz + \epsilon`, z = log(n / largest).
+
+    ``slope`` and ``slope_sd`` are mean and standard deviation of b, ``nugget`` is that of each measured ratio beyond sampling,
+    and ``drift`` times z that of the ratio beyond the pilot.
+
+    Example:
+        >>> Belief(slope=0.0, slope_sd=0.2, nugget=0.03, drift=0.1).drift
+        0.1
+    """
+
+    slope: float
+    slope_sd: float
+    nugget: float
+    drift: float
+
+
+# Set on development problems that no claim is judged on: docs/papers/profile-validity.md
+BELIEFS = {
+    Kind.KERNEL: Belief(slope=0.0, slope_sd=0.15, nugget=0.03, drift=0.10),
+    Kind.NETWORK: Belief(slope=0.0, slope_sd=0.15, nugget=0.05, drift=0.12),
+    Kind.CLASSICAL: Belief(slope=0.0, slope_sd=0.15, nugget=0.04, drift=0.12),
+    Kind.ESTIMATOR: Belief(slope=0.0, slope_sd=0.20, nugget=0.05, drift=0.15),
+}
+
+
+@dataclass(frozen=True)
+class Guide:
+    """A curve known beyond the pilot: logarithm on a grid, the variance of its growth there, and its bootstrap at ``to``."""
+
+    name: str
+    grid: Array = field(repr=False)
+    log: Array = field(repr=False)
+    variance: Array = field(repr=False)  # of the logarithm, grown since the largest measured size
+    draws: Array = field(repr=False)  # deviations of the logarithm in each bootstrap draw, the same at all sizes
+    sources: dict[str, float] = field(default_factory=dict)  # where the variance at the size asked about comes from
+    held: HeldOut | None = field(
+        default=None, repr=False
+    )  # None: the ratio is taken to the curve, not sample by sample
+
+    def at(self, n: Array | float) -> Array:
+        """Logarithm of the guide at ``n``."""
+        return np.interp(np.log(n), np.log(self.grid), self.log)
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """A predictor's curve with all that a comparison needs: draws at the size asked about, and variances beyond sampling."""
+
+    curve: ErrorCurve = field(repr=False)
+    estimate: Interval
+    log: float
+    draws: Array = field(repr=False)  # of the logarithm at the size asked about
+    sources: dict[str, float]  # variance of the logarithm there beyond sampling, by what it comes from
+    held: HeldOut = field(repr=False)
+    grid_log: Array = field(repr=False)
+    grid_variance: Array = field(repr=False)
+
+    def as_guide(self, name: str) -> Guide:
+        """This curve as a guide for others, which are compared with it sample by sample."""
+        return Guide(
+            name, self.curve.grid, self.grid_log, self.grid_variance, self.draws - self.log, self.sources, self.held
+        )
+
+
+def forecast_guide(name: str, forecast: Forecast, to: int) -> Guide:
+    """The squared-error forecast of a kernel as a guide; most of what may go wrong beyond the pilot all kernels share."""
+    z = 2 * float(norm.ppf(0.5 + forecast.level / 2))
+    variance = (np.log(forecast.combined_high / forecast.combined_low) / z) ** 2
+    last = float(forecast.curve.sizes[-1])
+    variance = np.maximum(variance - np.interp(np.log(last), np.log(forecast.grid), variance), 0.0)
+    grown = float(np.interp(np.log(to), np.log(forecast.grid), variance))
+    sources = {"all kernels": _COMMON * grown, f"forecast of {name}": (1 - _COMMON) * grown}
+    return Guide(name, forecast.grid, np.log(forecast.combined), variance, np.zeros(_DRAWS), sources)
+
+
+def bootstrap_weights(n: int, seed: int = 0) -> Array:
+    """How often each sample is drawn, (200, n): the same draws for every predictor, so that common luck cancels."""
+    return np.random.default_rng([seed, 23]).multinomial(n, np.full(n, 1 / n), size=_DRAWS).astype(float)
+
+
+def _shown(metric: Metric, values: Array, unit: float) -> Array:
+    return unit * np.sqrt(values) if metric is Metric.RMSE else values
+
+
+def _floor(metric: Metric, samples: int) -> float:
+    """The smallest error that can be told from none."""
+    return _HALF / samples if metric.percent or metric is Metric.AUC else 1e-9
+
+
+def extrapolate(
+    name: str,
+    held: HeldOut,
+    metric: Metric,
+    guide: Guide,
+    belief: Belief,
+    to: int,
+    weights: Array,
+    *,
+    level: float = 0.9,
+) -> Ahead:
+    r"""The curve of a predictor beyond the pilot, as that of its guide times a ratio learnt on the pilot.
+
+    The ratio's logarithm is a straight line in log n whose slope has a prior; level and slope follow by generalised least
+    squares (Rasmussen & Williams 2006, sec. 2.7), with the covariance of a bootstrap over the tested samples. The variance at z
+    is that of the line, :math:`(\text{drift}\cdot z)^2` and the guide's own.
+    """
+    at, unit = np.array(held.eighths), held.truth.unit
+    sizes, values = held.curve(metric)
+    samples = len(held.design)
+    floor = _floor(metric, samples)
+    spread = np.maximum(held.draws(metric, weights), floor)
+    own_log, own_draws = np.log(np.maximum(values, floor)), np.log(spread)
+    if guide.held is None:
+        base, base_draws = guide.at(sizes.astype(float)), np.zeros_like(own_draws)
+    else:
+        base = np.log(np.maximum(guide.held.curve(metric, held)[1], floor))
+        base_draws = np.log(np.maximum(guide.held.draws(metric, weights, held), floor))
+        there = np.isin(at, [m for m in guide.held.eighths if m in held.eighths])
+        sizes, values, own_log, own_draws = sizes[there], values[there], own_log[there], own_draws[:, there]
+        spread = spread[:, there]
+    ratio, ratio_draws = own_log - base, own_draws - base_draws
+    z = np.log(sizes / sizes[-1])
+    X = np.stack([np.ones_like(z), z], 1)
+    few = 1 / (values[-1] * samples + 1) if metric.percent else 0.0  # a handful of mistakes says little of the level
+    few = max(few - _TRAINING**2 * float(own_draws[:, -1].var()), 0.0)
+    scatter = np.cov(ratio_draws.T).reshape(len(z), len(z))
+    C = _TRAINING**2 * scatter + belief.nugget**2 * np.eye(len(z))
+    C = C + max(
+        float(few) - _TRAINING**2 * float(own_draws[:, -1].var()), 0.0
+    )  # a handful of mistakes says little of the level
+    inverse = np.linalg.inv(C)
+    P = np.diag([0.0, belief.slope_sd**-2])
+    spread_of_line = np.linalg.inv(X.T @ inverse @ X + P)
+    gain = spread_of_line @ X.T @ inverse
+    line = gain @ ratio + spread_of_line @ P @ np.array([0.0, belief.slope])
+    top = max(float(to), float(sizes[-1])) * 20
+    grid = np.geomspace(float(sizes[0]), top, 80)
+    zg = np.log(grid / sizes[-1])
+    A = np.stack([np.ones_like(zg), zg], 1)
+    log = guide.at(grid) + A @ line
+    weight = A @ gain  # (grid, sizes): how the measured ratios enter
+    centred = ratio_draws - ratio_draws.mean(0)
+    sampling = _TRAINING**2 * (centred @ weight.T + guide.draws[:, None]).var(0)
+    prior = ((A @ spread_of_line) * A).sum(1) - ((weight @ (_TRAINING**2 * scatter)) * weight).sum(1)
+    prior = np.maximum(prior, 0.0) + (belief.drift * np.maximum(zg, 0.0)) ** 2
+    growth = np.interp(np.log(grid), np.log(guide.grid), guide.variance)
+    total = sampling + prior + growth + few
+    half = float(norm.ppf(0.5 + level / 2)) * np.sqrt(total)
+    most = 1.0 if metric.percent else np.inf
+    ahead = [_shown(metric, np.minimum(np.exp(log + side * half), most), unit) for side in (0, -1, 1)]
+    ends = _measured_ends(spread, values, metric, samples)
+    measured = [_shown(metric, v, unit) for v in (values, *ends)]
+    curve = ErrorCurve(sizes, *measured, grid, *ahead)  # type: ignore[call-arg]
+    place = np.log(to)
+    here, own = (float(np.interp(place, np.log(grid), v)) for v in (log, prior))
+    x = np.array([1.0, np.log(to / sizes[-1])])
+    draws = here + centred @ (x @ gain) + guide.draws
+    return Ahead(
+        curve, curve.at(to), here, draws, {name: own, "few mistakes": few, **guide.sources}, held, log, prior + growth
+    )
+
+
+def _measured_ends(draws: Array, values: Array, metric: Metric, samples: int) -> tuple[Array, Array]:
+    """A 90 % interval of measured errors; of no mistake in n samples the upper end is 3/n."""
+    low, high = np.quantile(draws, [0.05, 0.95], axis=0)
+    if metric.percent:
+        high = np.maximum(high, 3.0 / samples)
+    return np.minimum(low, values), np.maximum(high, values)
+
+
+def ratio_of(one: Ahead, other: Ahead, *, level: float = 0.9) -> Interval:
+    """Error of one predictor over that of another at the size asked about: samples and guides that both share cancel."""
+    middle = one.log - other.log
+    between = _TRAINING**2 * float((one.draws - other.draws).var())
+    apart = sum(v for k, v in one.sources.items() if k not in other.sources)
+    apart += sum(v for k, v in other.sources.items() if k not in one.sources)
+    half = float(norm.ppf(0.5 + level / 2)) * np.sqrt(between + apart)
+    return Interval(*(float(np.exp(middle + side * half)) for side in (0, -1, 1)))
