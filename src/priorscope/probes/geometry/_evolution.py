@@ -13,9 +13,10 @@ from torch.func import functional_call, jvp, vjp, vmap
 from priorscope.checks import POSITIVE, SEED, checked, whole
 from priorscope.contracts import NetworkOptions
 from priorscope.inference import can_batch
-from priorscope.probes.geometry._average import _draw_probes, _error, _probe
+from priorscope.probes.geometry._block_sums import BlockSums
 from priorscope.probes.geometry._correlation import matrix_correlation, second_moment
 from priorscope.probes.geometry._draws import Drawn, Draws, Stacked
+from priorscope.probes.geometry._probes import Probes
 
 if TYPE_CHECKING:
     import altair as alt
@@ -106,8 +107,8 @@ def geometry_evolution(
         >>> round(move.corr_s, 1)  # a linear model moves along -S
         -1.0
     """
-    shape, points = _probe(tuple(inputs.shape[1:]) if probe is None else probe)
-    draws = Draws(model, shape, seed, **network)
+    drawn = Probes.of(tuple(inputs.shape[1:]) if probe is None else probe, n_probes, probe_std)
+    draws = Draws(model, drawn.shape, seed, **network)
     if isinstance(model, list | tuple):
         n_models = min(n_models, len(model))
     dtype = next(draws.template.parameters()).dtype
@@ -136,14 +137,13 @@ def geometry_evolution(
 
     D = x_train[0].numel()
     block = max(1, min(-(-n_models // 20), int(64e6) // (8 * (draws.n_params + n_probes * D + len(x_train) * 64))))
-    sums = torch.zeros(3, D, D, dtype=torch.float64)  # Δ, its square, G
-    done = n_blocks = 0
+    sums, geometry = BlockSums(D), BlockSums(D)
     notes, traced = draws.notes, True
-    while done < n_models:
-        n = min(block, n_models - done)
+    while sums.done < n_models:
+        n = min(block, n_models - sums.done)
         params = {k: v for k, v in draws(n).items() if k not in buffers}
-        probes = _draw_probes(points, shape, n, n_probes, probe_std, draws.generator, dtype)
-        if n_blocks == 0 and not can_batch(draws.template, {**params, **_expanded(buffers, n)}, probes[0]):
+        probes = drawn.draw(n, draws.generator, dtype)
+        if sums.done == 0 and not can_batch(draws.template, {**params, **_expanded(buffers, n)}, probes[0]):
             notes, traced = (*notes, "vmap cannot trace this model; networks run one by one"), False
         if not traced:
             pairs = [one({k: v[i] for k, v in params.items()}, probes[i]) for i in range(n)]
@@ -151,13 +151,9 @@ def geometry_evolution(
         else:
             g, moved = (v.reshape(-1, D).double() for v in vmap(one)(params, probes))
         cross = moved.mT @ g / len(g)
-        delta = cross + cross.mT
-        sums += n * torch.stack([delta, delta**2, g.mT @ g / len(g)])
-        done += n
-        n_blocks += 1
-    return GeometryEvolution(
-        sums[0] / done, _error(sums[0], sums[1], done, n_blocks), sums[2] / done, second_moment(inputs), done, notes
-    )
+        sums.add(cross + cross.mT, n)
+        geometry.add(g.mT @ g / len(g), n)
+    return GeometryEvolution(sums.mean, sums.error, geometry.mean, second_moment(inputs), sums.done, notes)
 
 
 def _expanded(buffers: Stacked, n: int) -> Stacked:
