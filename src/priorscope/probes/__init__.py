@@ -103,8 +103,12 @@ from priorscope.probes.spectra.sphere import (
     sphere_spectrum,
 )
 from priorscope.probes.stability import (
+    AugmentationGain,
+    LabelSurvival,
     Stability,
     StabilitySweep,
+    augmentation_gain,
+    label_survival,
     noise_sweep,
     stability,
     stability_curve,
@@ -256,6 +260,10 @@ __all__ = [
     "spectrum",
     "Stability",
     "StabilitySweep",
+    "AugmentationGain",
+    "LabelSurvival",
+    "augmentation_gain",
+    "label_survival",
     "noise_sweep",
     "stability",
     "stability_curve",

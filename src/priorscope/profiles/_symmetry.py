@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 __all__ = ["DataSymmetry", "Shared", "data_symmetries", "model_symmetries", "moves_of"]
+from priorscope.data import Deform
+
+__all__ = ["DataSymmetry", "data_symmetries", "model_symmetries", "moves_of"]
 
 Move = Callable[[Tensor], Tensor]
 Labels: TypeAlias = NDArray[np.int64] | None  # None in regression
@@ -64,7 +67,7 @@ class DataSymmetry:
 
 
 def moves_of(input_shape: tuple[int, ...]) -> dict[str, Move]:
-    """The moves that are tried: shifts (circular), flips and turns of the grid; none for flat features."""
+    """The moves that are tried: shifts (circular), flips, turns and deformations of the grid; none for flat features."""
     if len(input_shape) == 2:
         return {"shift by 1": lambda x: x.roll(1, -1), "reversal": lambda x: x.flip(-1), "sign flip": torch.neg}
     if len(input_shape) != 3:
@@ -79,7 +82,14 @@ def moves_of(input_shape: tuple[int, ...]) -> dict[str, Move]:
     }
     if input_shape[1] == input_shape[2]:
         moves["quarter turn"] = lambda x: x.rot90(1, (-2, -1))
+        if input_shape[1] >= 8:
+            moves["deformation by 1"] = _deformation
     return moves
+
+
+def _deformation(x: Tensor) -> Tensor:
+    """Every image deformed by about one pixel, each by its own fixed field, of the highest cutoff up to 3 that does not fold."""
+    return Deform(1.0, 3 if x.shape[-1] >= 10 else 2, folds="allow")(x, seed=0)
 
 
 def _neighbour(x: Tensor, z: Tensor) -> NDArray[np.int64]:

@@ -1,5 +1,11 @@
 """Stability of networks to deformations and other moves of their inputs, relative to noise of the same size."""
 
+from priorscope.probes.stability._label_survival import (
+    AugmentationGain,
+    LabelSurvival,
+    augmentation_gain,
+    label_survival,
+)
 from priorscope.probes.stability._result import Stability, log_interval
 from priorscope.probes.stability._stability import stability
 from priorscope.probes.stability._subject import networks_of
@@ -7,8 +13,12 @@ from priorscope.probes.stability._sweep import StabilitySweep, noise_sweep, stab
 from priorscope.probes.stability._training import stability_curve, stability_path
 
 __all__ = [
+    "AugmentationGain",
+    "LabelSurvival",
     "Stability",
     "StabilitySweep",
+    "augmentation_gain",
+    "label_survival",
     "log_interval",
     "networks_of",
     "noise_sweep",
