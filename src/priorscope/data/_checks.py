@@ -37,10 +37,12 @@ def check_rows(inputs: Tensor, targets: Tensor) -> None:
         raise ValueError(f"inputs must have at least one feature; got shape {tuple(inputs.shape)}.")
 
 
-def check_enough(n: int, what: str = "a data set") -> None:
+def check_enough(n: int) -> None:
     """Raise for fewer than two samples: nothing can be learned or measured from them."""
     if n < 2:
-        raise ValueError(f"{what} needs at least 2 training samples; got {n}. Pass more data or a smaller test set.")
+        raise ValueError(
+            f"a data set needs at least 2 training samples; got {n}. Pass more data or a smaller test set."
+        )
 
 
 def check_varied(targets: Tensor) -> None:

@@ -54,3 +54,20 @@ def test_the_rank_does_not_change_with_the_scale_of_the_outputs():
         network[0].weight *= 1e9
         network[0].bias *= 1e9
     assert effective_parameters(network, x) == count == 3
+
+
+def test_the_tolerance_of_the_rank_is_the_one_given():
+    """One direction a thousand times weaker than the others counts or not, as is asked."""
+    torch.manual_seed(0)
+    network = nn.Linear(3, 1, bias=False).double()
+    x = torch.randn(30, 3, dtype=torch.float64) * torch.tensor([1.0, 1.0, 1e-4], dtype=torch.float64)
+
+    class Scaled(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.line = network
+
+        def forward(self, x):
+            return self.line(x * torch.tensor([1.0, 1.0, 1e-5], dtype=x.dtype))
+
+    assert [effective_parameters(Scaled(), x, tolerance=t) for t in (1e-8, 1e-3)] == [3, 2]

@@ -89,7 +89,7 @@ def sample_scores(
     return SampleScores(geometry.score(data.inputs), data.name, data.train_labels)
 
 
-@checked(fraction=number(least=0, below=1), seed=SEED)
+@checked(fraction=number(least=0, below=1), seed=SEED, n_models=whole())
 def prune(
     data: Dataset,
     fraction: float,
