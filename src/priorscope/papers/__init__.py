@@ -54,6 +54,7 @@ REGISTRY: dict[str, str] = {
     "effective-dimension": "priorscope.papers.kernel_curves._effective_dimension",
     "random-features": "priorscope.papers.width_limits._random_features",
     "parametrisations": "priorscope.papers.width_limits._parametrisations",
+    "sgd-flow": "priorscope.papers.width_limits._sgd_flow",
 }
 """Every paper by its name; the module is imported on first use.
 

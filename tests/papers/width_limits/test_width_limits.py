@@ -5,11 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 from priorscope.lab import judge_claim
-from priorscope.papers.width_limits import _parametrisations, _random_features
+from priorscope.models import fcn
+from priorscope.papers.width_limits import _parametrisations, _random_features, _sgd_flow
 
-CLAIMS = {claim.id: claim for module in (_random_features, _parametrisations) for claim in module.PAPER.claims}
+CLAIMS = {
+    claim.id: claim for module in (_random_features, _parametrisations, _sgd_flow) for claim in module.PAPER.claims
+}
 
 
 def verdict(id_: str, rows: pd.DataFrame) -> str:
@@ -64,7 +68,38 @@ def test_layers_that_move():
     assert verdict("B.6", moves(first=-0.5)) == "fails"
 
 
-@pytest.mark.parametrize("module", [_random_features, _parametrisations])
+def descents(exponent: float = 0.7, better: float = 0.02) -> pd.DataFrame:
+    rows = []
+    for scale in (1.0, 10.0, 100.0):
+        for width in (16, 64):
+            for seed in range(5):
+                row = {
+                    "scale": scale,
+                    "width": width,
+                    "seed": seed,
+                    "flow_wrong": 0.1,
+                    "wrong_0": 0.1 - better + 1e-4 * seed,
+                }
+                rows.append(
+                    row | {f"apart_{k}": r**exponent * (1 + 0.01 * seed) for k, r in enumerate(_sgd_flow.RATES)}
+                )
+    return pd.DataFrame(rows)
+
+
+def test_descent_and_flow():
+    assert [verdict(c, descents()) for c in ("B.7", "B.8")] == ["holds", "holds"]
+    assert verdict("B.7", descents(exponent=0.0)) == "fails"
+    assert verdict("B.8", descents(better=-0.02)) == "fails"
+
+
+def test_a_scaled_readout_is_the_scaled_output():
+    x = torch.randn(5, 64, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    plain = fcn(depth=2).network((64,), width=8, seed=3, dtype=torch.float64)
+    scaled = _sgd_flow._scaled(0.3).network((64,), width=8, seed=3, dtype=torch.float64)
+    torch.testing.assert_close(scaled(x), 0.3 * plain(x))
+
+
+@pytest.mark.parametrize("module", [_random_features, _parametrisations, _sgd_flow])
 def test_tiny_points(module):
     rows = [{**point, **module.PAPER.run(point)} for point in module.PAPER.points("tiny")[::2]]
     module.PAPER.chart(pd.DataFrame(rows)).to_dict()
