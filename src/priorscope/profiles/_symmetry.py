@@ -12,10 +12,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-__all__ = ["DataSymmetry", "Shared", "data_symmetries", "model_symmetries", "moves_of"]
 from priorscope.data import Deform
 
-__all__ = ["DataSymmetry", "data_symmetries", "model_symmetries", "moves_of"]
+__all__ = ["DataSymmetry", "Shared", "data_symmetries", "model_symmetries", "moves_of"]
 
 Move = Callable[[Tensor], Tensor]
 Labels: TypeAlias = NDArray[np.int64] | None  # None in regression
