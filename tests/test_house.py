@@ -409,6 +409,21 @@ def test_longer_functions_say_what_they_do():
     assert not silent, "\n".join(silent)
 
 
+SOURCES = re.compile(r"\b(?:1[89]|20)\d\d\b|source|paper|definition|derived|by hand|our own|theorem", re.IGNORECASE)
+
+
+def test_displayed_formulas_say_where_they_come_from():
+    bare = [
+        f"{inside(file)}: {getattr(node, 'name', 'module')}"
+        for file in source_files()
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module)
+        and ".. math::" in (ast.get_docstring(node) or "")
+        and not SOURCES.search(ast.get_docstring(node) or "")
+    ]
+    assert not bare, "name the source, or say that the formula is a definition or derived here:\n" + "\n".join(bare)
+
+
 THINGS = "row|line|file|page|paper|sample|mode|point|seed|member|feature|probe|class|column|network|block|pixel|claim|layer|kind"
 DISTRIBUTIVE = re.compile(  # "one row a mode" for "one row per mode"
     r"\b(?:one|two|three|four|[0-9]+|an?) (?:row|line|file|page|number|score|target|label|gradient|array|feature|question|folder|"

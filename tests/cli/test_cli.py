@@ -248,7 +248,7 @@ def test_claims_fit_the_window_and_one_claim_is_shown_in_full(home, capsys, monk
     "words, message",
     [
         (["reproduce", "toy", "--scale", "huge"], "a scale is one of"),
-        (["reproduce", "toy", "--jobs", "0"], "jobs must be at least 1"),
+        (["reproduce", "toy", "--jobs", "0"], "a whole number jobs >= 1"),
         (["reproduce", "toy", "--jobs", "2", "--cluster", "tcp://x:1"], "give one of the two"),
         (["claims", "--scale", "tiny"], "judged at scale small or paper"),
         (["claims", "--record", "--paper", "toy"], "writes the whole ledger"),

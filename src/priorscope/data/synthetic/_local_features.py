@@ -22,7 +22,8 @@ def local_features(
     .. math:: y = \operatorname{sign}\Big(d^{-1}\sum_α (w_1 * x)_α (w_2 * x)_α - \text{median}\Big)
 
     with 2×2 filters w over all channels (circular), fixed by the seed: a function of order 2, local, invariant to cyclic
-    shifts and to nothing else. Locality and weight sharing help; a rotation of the pixels hides both. ``noise`` is the part
+    shifts and to nothing else (a definition of ours).
+    Locality and weight sharing help; a rotation of the pixels hides both. ``noise`` is the part
     of training labels that is flipped.
 
     Example:

@@ -51,7 +51,8 @@ class SampledModel:
     .. math:: K = \frac1D\sum_{d}\frac1O f_d(x)\cdot f_d(x'), \qquad
         \Theta = \frac1D\sum_d\sum_p s_p^2\,\partial_p g_d(x)\,\partial_p g_d(x'), \quad g_d = \epsilon_d\cdot f_d/\sqrt O
 
-    over D networks of O outputs, with random signs :math:`\epsilon_d` so that one gradient stands for all outputs, and
+    the definitions of Jacot et al. (2018), "Neural tangent kernel", averaged over D networks of O outputs,
+    with random signs :math:`\epsilon_d` so that one gradient stands for all outputs, and
     :math:`s_p^2` the mean square of parameter p under its law: gradients are those of the NTK parametrisation
     :math:`p = s_p\,\omega_p`, as everywhere here. Parameters that the law holds fixed (gains of norms, biases at zero) and
     frozen ones do not count. The networks are the same in every call, so that blocks of one kernel fit together. ``notes`` say by

@@ -25,6 +25,8 @@ class Activation(Layer):
     .. math:: K' = E[\phi(u)\phi(v)], \qquad \Theta' = \Theta \odot E[\phi'(u)\phi'(v)], \qquad
         (u,v) \sim N\!\left(0, \begin{pmatrix} K_{11} & K_{12} \\ K_{12} & K_{22}\end{pmatrix}\right)
 
+    Lee et al. (2018), "Deep neural networks as Gaussian processes"; Jacot et al. (2018), "Neural tangent kernel", Theorem 1.
+
     ``fn`` is a name (``"relu"``), a :class:`Nonlinearity`, or any elementwise torch function (then by quadrature).
 
     Example:

@@ -30,6 +30,8 @@ class Conv(Layer):
         \qquad \Theta' = K' + \sigma_w^2 A(\Theta)
 
     with q the number of taps (all axes together) and s the stride. Fan-in counts all taps, those that fall on zero padding too.
+    Novak et al. (2019), "Bayesian deep convolutional networks with many channels are Gaussian processes"; Arora et al. (2019),
+    "On exact computation with an infinitely wide neural net", for the tangent kernel.
 
     Example:
         >>> Conv(kernel_size=3, stride=2).output_shape((3, 8, 8), width=16)

@@ -25,6 +25,8 @@ class Dense(Layer):
 
     .. math:: K' = \sigma_w^2 K + \sigma_b^2, \qquad \Theta' = K' + \sigma_w^2\,\Theta
 
+    Lee et al. (2018), "Deep neural networks as Gaussian processes"; Jacot et al. (2018), "Neural tangent kernel", Theorem 1.
+
     Example:
         >>> Dense(weight_variance=2.0).output_shape((5,), width=7)
         (7,)

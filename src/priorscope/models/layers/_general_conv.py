@@ -35,6 +35,7 @@ class GeneralConv(Layer):
 
     with q taps, stride s, dilation r and p pixels of padding before the first: zeros, or the other end when ``circular``.
     Each setting has one entry per axis; ``padding`` counts the pixels before and after. Fan-in counts all taps.
+    Sources as for :class:`Conv`.
 
     Example:
         >>> GeneralConv((3, 1), dilation=(2, 1), padding=((2, 2), (0, 0))).output_shape((3, 8, 8), width=16)

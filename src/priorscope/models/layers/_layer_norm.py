@@ -27,6 +27,7 @@ class LayerNorm(Layer):
 
     and the same factor for the NTK: mean and variance stop fluctuating at infinite width. The input must be Gaussian (after
     Dense or Conv), so that its channel mean vanishes. Default ε = 1e-12.
+    Novak et al. (2020), "Neural Tangents: fast and easy infinite neural networks in Python".
 
     Example:
         >>> LayerNorm().output_shape((3, 8))

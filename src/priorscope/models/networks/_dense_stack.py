@@ -89,7 +89,7 @@ class DenseStack(nn.Module):
         .. math:: \Theta = \frac{z^L\cdot z'^L}{h}
             + \sum_l \Big(\frac{z^{l-1}\cdot z'^{l-1}}{n_{l-1}} + [B]\Big)\;\delta^l\cdot\delta'^l
 
-        with one for :math:`[B]` when there are biases.
+        with one for :math:`[B]` when there are biases. Derived here by back-propagation.
         """
         left = self._signals(stacked, x1)
         right = left if x2 is None else self._signals(stacked, x2)

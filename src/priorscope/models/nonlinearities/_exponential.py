@@ -21,6 +21,8 @@ class Exponential(Nonlinearity):
 
     .. math:: E[\phi\phi] = A^2 e^{b^2(k_{11}+k_{22}+2k_{12})/2}, \qquad E[\phi'\phi'] = b^2E[\phi\phi]
 
+    Derived here: the moment-generating function of a Gaussian.
+
     Example:
         >>> import torch
         >>> Exponential()(torch.zeros(1))

@@ -21,7 +21,7 @@ class Gaussian(Nonlinearity):
 
     .. math:: E[\phi\phi] = A^2\big((1+2bk_{11})(1+2bk_{22}) - 4b^2k_{12}^2\big)^{-1/2}
 
-    a Gaussian integral; the derivative map is its derivative in :math:`k_{12}`.
+    derived here (a Gaussian integral); the derivative map is its derivative in :math:`k_{12}`.
 
     Example:
         >>> import torch

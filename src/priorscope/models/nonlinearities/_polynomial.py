@@ -69,7 +69,7 @@ class Polynomial(Nonlinearity):
 
     .. math:: E[P(u)P(v)] = \sum_j \frac{k_{12}^j}{j!}\,E[P^{(j)}(u)]\,E[P^{(j)}(v)]
 
-    (Hermite expansion), and the same with P' for the derivative map.
+    derived here by Hermite expansion, and the same with P' for the derivative map.
 
     Example:
         >>> import torch
@@ -138,7 +138,7 @@ class Hermite(Nonlinearity):
 
     .. math:: E[\phi\phi] = \sum_i \frac{n!}{4^i\, i!^2\, (n-2i)!}\, k_{12}^{n-2i}\,\big((k_{11}-1)(k_{22}-1)\big)^i
 
-    by the multiplication theorem :math:`\mathrm{He}_n(\gamma x) = \sum_i \gamma^{n-2i}(\gamma^2-1)^i
+    derived here by the multiplication theorem :math:`\mathrm{He}_n(\gamma x) = \sum_i \gamma^{n-2i}(\gamma^2-1)^i
     \frac{n!}{2^i i!(n-2i)!}\mathrm{He}_{n-2i}(x)`; and :math:`\mathrm{He}_n' = n\mathrm{He}_{n-1}` for the derivative map.
 
     Example:

@@ -65,7 +65,8 @@ class Quadrature(Nonlinearity):
 
     .. math:: E[\phi(u)\phi(v)] = \sum_j c^j\, h_j(k_{11})\, h_j(k_{22})
 
-    (Mehler). Truncated after ``n_terms``; what the truncation leaves out of :math:`E[\phi^2]` is put on the next two powers, so
+    (the theorem of Mehler, 1866).
+    Truncated after ``n_terms``; what the truncation leaves out of :math:`E[\phi^2]` is put on the next two powers, so
     that c = ±1 stays exact, and :meth:`error_estimate` reports it. Smooth in all arguments, c = ±1 included.
     Computed in float64. Default 1024 terms, ours, of which only those are used that matter: tanh is then right to 1e-10 up
     to variance 20. Functions with a kink converge slowly (elu's derivative map to 1e-7), as do steep ones, that is all at

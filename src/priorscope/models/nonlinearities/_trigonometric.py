@@ -45,7 +45,7 @@ class Sine(Nonlinearity):
     .. math:: E[\phi\phi] = \tfrac{A^2}{2}\left(e^{-\omega^2(k_{11}+k_{22}-2k_{12})/2}
         - \cos(2p)\,e^{-\omega^2(k_{11}+k_{22}+2k_{12})/2}\right)
 
-    and the derivative map has a plus sign and the factor ω².
+    derived here from the characteristic function of a Gaussian; the derivative map has a plus sign and the factor ω².
 
     Example:
         >>> import torch

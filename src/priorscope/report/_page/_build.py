@@ -87,7 +87,7 @@ def folded(summary: str, html: str) -> str:
     """A part that opens when its summary is clicked; ``html`` is already escaped.
 
     Example:
-        >>> folded("more <b>", "<p>text</p>")
+        >>> str(folded("more <b>", "<p>text</p>"))
         '<details><summary>more &lt;b&gt;</summary><p>text</p></details>'
     """
     return part("folded", summary, Markup(html))

@@ -33,7 +33,8 @@ def squared_distances(a: Tensor, b: Tensor) -> Tensor:
 
     .. math:: \|a - b\|^2 = \|a\|^2 + \|b\|^2 - 2\,a\cdot b
 
-    (the law of cosines) after the mean of ``b`` is taken off both, which loses digits only where the distance is small
+    (the law of cosines, by definition of the norm)
+    after the mean of ``b`` is taken off both, which loses digits only where the distance is small
     against the norms: those pairs are summed number by number.
 
     Example:

@@ -25,7 +25,7 @@ def error_in_many_digits(
 
     .. math:: E = K_T(x,x) - 2\,a\cdot k_T(x) + a^\top K_T\,a, \qquad a = K_S^{-1}k_S(x)
 
-    as in :func:`teacher_student`, by :math:`K_S = LDL^\top` in Python's integers and kernels by mpmath; the
+    by definition as in :func:`teacher_student`, by :math:`K_S = LDL^\top` in Python's integers and kernels by mpmath; the
     coordinates count as exact. The smallest entry of D says how far the matrix is from singular. Refused where it has
     fewer than 64 bits left: give more bits. Time grows like n³: 10 s for 400 points of 400 bits.
 

@@ -97,7 +97,8 @@ def expected_errors(
 
     .. math:: E = K_T(x,x) - 2\,a\cdot k_T(x) + a^\top K_T\,a, \qquad a = (K_S + r)^{-1}k_S(x)
 
-    (the variance of :math:`Z(x) - a\cdot Z`). With :math:`K_S + r = LL^\top` the first p rows of :math:`L^{-1}k_S`,
+    (the variance of :math:`Z(x) - a\cdot Z`, by definition). With :math:`K_S + r = LL^\top` the
+    first p rows of :math:`L^{-1}k_S`,
     :math:`L^{-1}k_T` and :math:`L^{-1}K_TL^{-\top}` are those of the first p points, so that one factorisation serves all sizes.
     """
     from scipy.linalg import cholesky, solve_triangular
