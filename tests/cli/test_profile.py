@@ -122,12 +122,22 @@ def test_bad_tables(rows: list[str], message: str, tmp_path: Path, capsys: pytes
     assert re.search(message, err), err
 
 
+def test_gaps_are_filled_and_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    x = np.random.default_rng(0).standard_normal((20, 3))
+    x[4, 0] = np.nan
+    np.savez(tmp_path / "gaps.npz", x=x, y=np.arange(20) % 2)
+    code, out, err = _run(
+        ["profile", str(tmp_path / "gaps.npz"), "--out", str(tmp_path / "page"), "--no-trials"], capsys
+    )
+    assert code == 0, err
+    assert "1 missing value in 1 of 20 rows" in " ".join((out + err).split())
+
+
 @pytest.mark.parametrize(
     "arrays, message",
     [
         ({"x": (20, 3), "y": 19}, "as many rows as each other"),
         ({"x": (20,), "y": 20}, "at least two axes"),
-        ({"x": (20, 3), "y": 20, "break": np.nan}, "1 of 20 rows hold NaN or infinity"),
         ({"x": (20, 3), "y": 20, "break": np.inf}, "1 of 20 rows hold NaN or infinity"),
         ({"x": (20, 3), "y": 20, "classes": 1}, "at least 2 classes"),
         ({"x": (1, 3), "y": 1}, "at least 2 training samples"),

@@ -9,7 +9,7 @@ import pytest
 
 FOLDER = Path(__file__).parents[2] / "examples"
 PROMISES = {
-    "profile_your_data.py": "gap fits this data best",
+    "profile_your_data.py": "Use the kernel machine gap",
     "forecast_a_curve.py": "measured at 600",
     "own_network.py": "infinite width",
 }
