@@ -20,6 +20,7 @@ log = logging.getLogger("mkdocs.hooks.priorscope")
 
 FIRST = ["index.md", "quickstart.md", "reading-a-profile.md", "claims.md", "conventions.md"]
 SECTIONS = {
+    "tutorials": "Tutorials",
     "papers": "Papers",
     "probes": "Probes",
     "models": "Models",

@@ -74,17 +74,30 @@ def empirical_ntk() -> Any:
     return points + alt.Chart(law).mark_line(strokeDash=[4, 4]).encode(x=x_axis, y=y_axis)
 
 
-def profile() -> Any:
-    """Learning curves of the digits as a profile forecasts them, under its verdict."""
-    import textwrap
+def profile() -> bytes:
+    """The first screen of the page of a profile of the digits, in a browser."""
+    return first_screen(ps.profile("digits"))
 
-    import altair as alt
 
-    found = ps.profile(ps.data.digits(), deep=False)
-    first, *rest = found.verdict()
-    told = next(line for line in rest if line.startswith("Forecast"))
-    title = alt.Title(textwrap.wrap(first, 92), subtitle=textwrap.wrap(told, 110), subtitleFontSize=12, offset=14)
-    return found.charts()["curves"].properties(title=title, width=640, height=320)
+def first_screen(found: Any) -> bytes:
+    """What a reader of the page sees before scrolling, as a PNG; needs Chromium and playwright."""
+    import shutil
+    import tempfile
+
+    from playwright.sync_api import sync_playwright
+
+    file = Path(tempfile.mkdtemp()) / "index.html"
+    found.to_html(file)
+    with sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=shutil.which("chromium"), args=["--headless", "--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1240, "height": 1100}, device_scale_factor=1.5)
+        page.goto(file.as_uri())
+        page.wait_for_selector("html[data-drawn=yes]", timeout=60000)
+        box = page.locator(".answer").bounding_box()
+        clip = {"x": 60, "y": 15, "width": 1120, "height": box["y"] + box["height"]}
+        picture: bytes = page.screenshot(clip=clip)
+        browser.close()
+    return picture
 
 
 def spectral_bias() -> Any:
@@ -195,7 +208,11 @@ def write(name: str) -> Path:
     from PIL import Image
 
     torch.manual_seed(0)
-    file = ps.report.save_chart(PICTURES[name](), FOLDER / f"{name}.png", scale=1.5)
+    drawn, file = PICTURES[name](), FOLDER / f"{name}.png"
+    if isinstance(drawn, bytes):
+        file.write_bytes(drawn)
+    else:
+        ps.report.save_chart(drawn, file, scale=1.5)
     with Image.open(file) as image:
         small = image.convert("RGB").quantize(200)
     small.save(file, optimize=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import make_pipeline
@@ -15,14 +15,17 @@ from priorscope.probes import empirical_ntk
 from priorscope.profiles._kind import Kind
 from priorscope.profiles._metric import Metric
 from priorscope.profiles._row import EstimatorRecipe, KernelRecipe, NetworkRecipe, Row
+from priorscope.profiles._standing import Standing
 from priorscope.sklearn import KernelMachine, Shortlist, Shrink, TrainedNetwork
 
 if TYPE_CHECKING:
+    from priorscope.profiles._candidates import Candidate
     from priorscope.profiles._result import Profile
 
 __all__ = ["build", "chosen_rows", "estimator_of"]
 
-_MOST = 6  # members of a shortlist
+_MOST = {Kind.KERNEL: 3, Kind.CLASSICAL: 2, Kind.ESTIMATOR: 2, Kind.NETWORK: 1}  # members of a shortlist
+_LEADING = (Standing.BEST, Standing.FIRST, Standing.ONLY, Standing.LEVEL)
 _BATCH = 32  # of the networks that a profile trains
 _KINDS = {
     "kernel": (Kind.KERNEL,),
@@ -66,20 +69,23 @@ def build(result: Profile, kind: str | None = None) -> Shortlist:
 
 
 def chosen_rows(result: Profile, kind: str | None = None) -> list[Row]:
-    """The rows of a shortlist, best first: all that are not clearly worse than the first, and the best of each kind.
+    """The rows of a shortlist, best first: up to three kernel machines, two classical models, two estimators of the user.
 
-    Networks take part where they may be best, for they take longest to measure again; of a kind asked for, the first only.
+    They are those that are not clearly worse than the first, and the best of each kind in any case. A network takes part where it
+    is first or level, for it takes longest to measure again; of networks asked for, the first only.
     """
-    if kind is not None:
-        kinds = _kinds(kind)
-        rows = [row for row in result.rows if row.kind in kinds]
-        if not rows:
-            raise ValueError(f"the profile has no {kind} to build; it has {_present(result)}.")
-        return rows[:1] if kind == "network" else [r for r in rows if not r.standing.clearly_behind][:_MOST] or rows[:1]
-    near = [row for row in result.rows if not row.standing.clearly_behind][:_MOST]
-    always = [result.best, result.best_of(Kind.KERNEL), result.best_of(Kind.CLASSICAL)]
-    found = {row.name: row for row in (*near, *(r for r in always if r is not None))}
-    return [row for row in result.rows if row.name in found]
+    kinds = tuple(_MOST) if kind is None else _kinds(kind)
+    if not any(row.kind in kinds for row in result.rows):
+        raise ValueError(f"the profile has no {kind} to build; it has {_present(result)}.")
+    found: list[Row] = []
+    for one in kinds:
+        rows = [row for row in result.rows if row.kind is one]
+        if one is Kind.NETWORK and kind is None:
+            rows = [row for row in rows if row.standing in _LEADING or row is result.best]
+        near = [row for row in rows if not row.standing.clearly_behind]
+        found += (near or rows[:1])[: _MOST[one]]
+    names = {row.name for row in found}
+    return [row for row in result.rows if row.name in names]
 
 
 def _kinds(kind: str) -> tuple[Kind, ...]:
@@ -104,6 +110,12 @@ def estimator_of(row: Row, result: Profile) -> BaseEstimator:
     return make_pipeline(StandardScaler(), clone(row.recipe.estimator))
 
 
+def _by_name(candidate: Candidate) -> Any:
+    """The name of an architecture where a name says it all, else the model itself."""
+    plain = bool(candidate.options) or candidate.family == candidate.name
+    return candidate.name if plain else candidate.model
+
+
 def _kernel(recipe: KernelRecipe, result: Profile) -> BaseEstimator:
     """A kernel machine at the size that kernels were measured at; ridge by leave-one-out at fit."""
     assert recipe.candidate is not None
@@ -112,9 +124,8 @@ def _kernel(recipe: KernelRecipe, result: Profile) -> BaseEstimator:
     if isinstance(found, UserNetwork):  # at the size of networks, and with their kernel as they start
         whole = result.input_shape if len(result.input_shape) > 1 else None
         return KernelMachine(TangentKernel(found), kind="ntk", task=result.task, input_shape=whole)
-    named = bool(recipe.candidate.options) or recipe.candidate.family == recipe.candidate.name
-    model = recipe.candidate.name if named else found
-    machine = KernelMachine(model, kind=recipe.kernel, task=result.task, input_shape=shape)
+    model = _by_name(recipe.candidate)
+    machine = KernelMachine(model, kind=recipe.kernel, task=result.task, input_shape=shape, whiten=False, flips=False)
     if shape is None or result.kernel_shape == result.input_shape:
         return machine
     return make_pipeline(Shrink(tuple(result.input_shape), tuple(result.kernel_shape)), machine)
@@ -123,7 +134,7 @@ def _kernel(recipe: KernelRecipe, result: Profile) -> BaseEstimator:
 def _network(row: Row, recipe: NetworkRecipe, result: Profile) -> BaseEstimator:
     """A network trained for as many epochs as did best on the pilot."""
     assert recipe.candidate is not None
-    model: object = recipe.candidate.name if recipe.candidate.options else recipe.candidate.model
+    model = _by_name(recipe.candidate)
     tokens = isinstance(model, UserNetwork) and model.takes_tokens
     epochs = recipe.steps * _BATCH / max(row.curve.last[0], 1)
     return TrainedNetwork(

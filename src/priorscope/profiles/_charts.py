@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from priorscope.profiles._curves_chart import curves
+
 if TYPE_CHECKING:
     import altair as alt
 
@@ -17,10 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["all_charts"]
 
 
-def _colour(result: Profile) -> alt.Color:
+def _colour(names: list[str]) -> alt.Color:
     import altair as alt
 
-    names = [c.name for c in result.candidates]
     return alt.Color(
         "model:N", sort=names, scale=alt.Scale(domain=names), legend=alt.Legend(title="model", symbolOpacity=1)
     )
@@ -31,55 +32,6 @@ def _shared() -> tuple[alt.Parameter, alt.typing.Optional[object]]:
 
     pick = alt.selection_point(fields=["model"], bind="legend", toggle="true")
     return pick, alt.condition(pick, alt.value(1.0), alt.value(0.06))
-
-
-def curves(result: Profile) -> alt.TopLevelMixin:
-    """Measured errors (points), forecasts (lines) and their intervals (bands) of every row, in the profile's metric."""
-    import altair as alt
-
-    frames = []
-    for row in result.rows:
-        frame = row.curve.table().assign(model=row.name)
-        frames.append(frame[frame["n"] <= 10 * result.to])
-    whole = pd.concat(frames)
-    whole[["error", "low", "high"]] = whole[["error", "low", "high"]].clip(lower=1e-6).map(lambda v: float(f"{v:.4g}"))
-    whole["n"] = whole["n"].round(1)
-    measured, ahead = whole[whole["part"] == "measured"], whole[whole["part"] == "forecast"]
-    beyond = ahead[ahead["n"] >= 0.8 * result.pilot]
-    pick, shown = _shared()
-    zoom = alt.selection_interval(bind="scales")
-    seen = np.concatenate([measured["error"], beyond["error"]])
-    across = [0.85 * measured["n"].min(), ahead["n"].max()]
-    up = [0.5 * seen.min(), 1.15 * seen.max()]
-    x = alt.X("n:Q", title="training samples n").scale(type="log", domain=across, nice=False)
-    y = alt.Y("error:Q", title=result.metric.axis).scale(type="log", domain=up, nice=False, clamp=True)
-    names = [row.name for row in result.rows]
-    colour = alt.Color("model:N", sort=names, scale=alt.Scale(domain=names), legend=alt.Legend(title="predictor"))
-    band = (
-        alt.Chart(beyond)
-        .mark_area()
-        .encode(
-            x=x,
-            y=alt.Y("low:Q", title=result.metric.axis).scale(type="log", domain=up, nice=False, clamp=True),
-            y2="high:Q",
-            color=colour,
-            opacity=alt.condition(pick, alt.value(0.06), alt.value(0.0)),
-        )
-        .add_params(pick)  # the legend belongs to the first layer, and only there can it be clicked
-    )
-    line = (
-        alt.Chart(beyond)
-        .mark_line()
-        .encode(x=x, y=y, color=colour, opacity=shown, tooltip=["model", "n", "error", "low", "high"])
-        .add_params(zoom)
-    )
-    dots = (
-        alt.Chart(measured)
-        .mark_point(filled=True, size=36)
-        .encode(x=x, y=y, color=colour, opacity=shown, tooltip=["model", "n", "error"])
-    )
-    rule = alt.Chart(pd.DataFrame({"n": [result.to]})).mark_rule(strokeDash=[4, 4], opacity=0.6).encode(x="n:Q")
-    return (band + line + dots + rule).properties(width="container", height=340)
 
 
 def _by_rank(
@@ -102,13 +54,14 @@ def _by_rank(
             keep = spread[found[spread] > least]
             rows.append(pd.DataFrame({"rank": keep + 1, name: found[keep], "model": c.name}))
     pick, shown = _shared()
+    whole = pd.concat(rows)
     return (
-        alt.Chart(pd.concat(rows))
+        alt.Chart(whole)
         .mark_line(point=alt.OverlayMarkDef(size=14))
         .encode(
             x=alt.X("rank:Q", title=x).scale(type="log", nice=False),
             y=y,
-            color=_colour(result),
+            color=_colour(list(dict.fromkeys(whole["model"]))),
             opacity=shown,
             tooltip=["model", "rank", alt.Tooltip(f"{name}:Q", format=".3g")],
         )
@@ -179,7 +132,9 @@ def regime(result: Profile) -> alt.TopLevelMixin:
 
 def all_charts(result: Profile) -> dict[str, alt.TopLevelMixin]:
     """The charts of the page by name."""
-    charts = {"curves": curves(result), "spectra": spectra(result), "power": power(result)}
+    charts = {"curves": curves(result)}
+    if result.candidates:
+        charts |= {"spectra": spectra(result), "power": power(result)}
     if any(c.blind is not None for c in result.candidates):
         charts["geometry"] = geometry(result)
     if any(c.regime is not None for c in result.candidates):

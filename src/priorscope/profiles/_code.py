@@ -28,14 +28,40 @@ def code(result: Profile, kind: str | None = None) -> str:
         shape = f"input_shape={tuple(result.input_shape)}" if len(result.input_shape) > 1 else ""
         made.insert(0, f"ps.sklearn.Encode({shape})")
         needs.add("import priorscope as ps")
+    made = [_wrapped(line, 60 if len(made) == 1 else 56) for line in made]
     if len(made) > 1:
         needs.add("from sklearn.pipeline import make_pipeline")
-        inside = "\n".join(f"    {line}," for line in made)
+        inside = "\n".join("    " + line.replace("\n", "\n    ") + "," for line in made)
         text = f"model = make_pipeline(\n{inside}\n)"
     else:
         text = f"model = {made[0]}"
     order = sorted(needs, key=lambda line: (not line.startswith("import"), line))
     return "\n".join([*order, "", text, "model.fit(X, y)", "model.predict(X_new)"])
+
+
+def _wrapped(call: str, width: int) -> str:
+    """A call on one line, or with one argument per line where it is too long."""
+    if len(call) <= width or call.endswith("()"):
+        return call
+    name, _, rest = call.partition("(")
+    return f"{name}(\n" + "".join(f"    {one},\n" for one in _split(rest[:-1])) + ")"
+
+
+def _split(arguments: str) -> list[str]:
+    """Arguments at the commas that are in no brackets.
+
+    Example:
+        >>> _split("'fcn-3', input_shape=(1, 8, 8)")
+        ["'fcn-3'", 'input_shape=(1, 8, 8)']
+    """
+    found, depth = [""], 0
+    for letter in arguments:
+        depth += (letter in "([{") - (letter in ")]}")
+        if letter == "," and depth == 0:
+            found.append("")
+        else:
+            found[-1] += letter
+    return [one.strip() for one in found]
 
 
 def _written(step: BaseEstimator, needs: set[str]) -> str:
@@ -56,8 +82,8 @@ def _arguments(step: BaseEstimator) -> list[str]:
     given = []
     values = step.get_params(deep=False)
     for name, parameter in inspect.signature(type(step).__init__).parameters.items():
-        if name == "self" or name not in values:
-            continue
+        if name not in values or (isinstance(step, KernelMachine) and name in ("whiten", "flips")):
+            continue  # what a machine tries beside its kernel is left to it
         value = values[name]
         if isinstance(value, BaseEstimator):
             given.append(f"{type(value).__name__}({', '.join(_arguments(value))})")
@@ -65,7 +91,7 @@ def _arguments(step: BaseEstimator) -> list[str]:
             given.append(repr(value) if isinstance(value, str) else "your_model")
         elif isinstance(step, Shrink) or (not _same(value, parameter.default) and name != "task"):
             prefix = "" if isinstance(step, Shrink) else f"{name}="
-            given.append(f"{prefix}{value!r}")
+            given.append(f"{prefix}{float(f'{value:.4g}') if isinstance(value, float) else value!r}")
     return given
 
 

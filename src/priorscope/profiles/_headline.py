@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from priorscope.profiles._result import Profile
     from priorscope.profiles._row import Row
 
-__all__ = ["called", "sentences"]
+__all__ = ["called", "head", "sentences"]
 
 _NUMBERS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 
@@ -70,7 +70,7 @@ def _nothing(result: Profile) -> list[str]:
             f"{base}."]  # fmt: skip
 
 
-def _head(result: Profile) -> list[str]:
+def head(result: Profile) -> list[str]:
     """Which predictor to use, which are level with it, the best of the other kinds, and what of the rest."""
     best, metric = result.best, result.metric
     if not best.standing.learns:
@@ -103,7 +103,7 @@ def _head(result: Profile) -> list[str]:
 def sentences(result: Profile) -> list[str]:
     """The head in one line, then what the reader asks next: against what, how many samples, why."""
     best, metric = result.best, result.metric
-    lines = [" ".join(_head(result))]
+    lines = [" ".join(head(result))]
     n, now = best.now
     lines.append(
         f"Measured on {_listed_draws(result)}: {metric.text(now.value)} ({metric.span(now)}) when trained on {n:,} of them; "

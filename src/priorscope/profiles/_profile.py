@@ -6,6 +6,7 @@ import time as clock
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+import pandas as pd
 from sklearn.base import BaseEstimator
 
 from priorscope.checks import FRACTION, POSITIVE, SEED, checked, optional, whole
@@ -257,7 +258,7 @@ def profile(
         unit=prepared.unit,
         input_shape=view.native.input_shape,
         kernel_shape=ready.input_shape,
-        framed=hasattr(data, "columns"),
+        framed=isinstance(data, pd.DataFrame),
         rows=rows,
         metric=measure,
         draws=view.design.draws,

@@ -226,7 +226,15 @@ class Profile:
 
         return all_charts(self)
 
-    def _repr_html_(self) -> str:
-        from priorscope.report import html_table
+    def __str__(self) -> str:
+        from priorscope.profiles._text import as_text
 
-        return html_table(self.table(), caption=" ".join(self.verdict()))
+        return as_text(self)
+
+    def __repr__(self) -> str:
+        return f"Profile({self.data!r}, rows={len(self.rows)}, best={self.best.name!r}, to={self.to})"
+
+    def _repr_html_(self) -> str:
+        from priorscope.profiles._text import as_notebook
+
+        return as_notebook(self)

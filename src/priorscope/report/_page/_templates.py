@@ -25,7 +25,12 @@ def words(line: object) -> Markup:
 
 @lru_cache(maxsize=8)
 def environment(folder: Path | None = None) -> Environment:
-    """The templates of this package, and of another ``folder`` before them; a name that is not given is an error."""
+    """The templates of this package, and of another ``folder`` before them; a name that is not given is an error.
+
+    Example:
+        >>> environment().from_string("{{ text }}").render(text="a < b")
+        'a &lt; b'
+    """
     folders = [_OWN] if folder is None else [folder, _OWN]
     made = Environment(loader=FileSystemLoader(folders), autoescape=True, undefined=StrictUndefined)
     made.filters["words"] = words
