@@ -27,7 +27,7 @@ def table():
             "id": range(1, n + 1),
             "size": rng.normal(size=n).round(3),
             "colour": rng.choice(["red", "green", "blue"], n),
-            "code": rng.choice(["1", "x", "z"], n),
+            "code": rng.choice(["007", "x", "z"], n),
         }
     )
     frame["y"] = np.where((frame["size"] > 0) & (frame["colour"] != "blue"), "buy", "wait")
@@ -61,12 +61,25 @@ def test_predictions_are_those_of_python_in_any_order(model, table, tmp_path, ca
 
 
 def test_codes_that_look_like_numbers_stay_words(model, table, tmp_path, capsys):
-    rows = table[table["code"] == "1"].drop(columns=["price", "y"])
-    rows.to_csv(tmp_path / "new.csv", index=False)  # the column 'code' now holds 1 only
+    rows = table[table["code"] == "007"].drop(columns=["price", "y"])
+    rows.to_csv(tmp_path / "new.csv", index=False)  # the column 'code' now holds 007 only
     _, out, _ = told(capsys, "predict", model, tmp_path / "new.csv", "--proba")
     X = table[["size", "colour", "code"]]
-    want = ps.KernelMachine("fcn-2").fit(X, table["y"]).predict_proba(X[table["code"] == "1"])
+    want = ps.KernelMachine("fcn-2").fit(X, table["y"]).predict_proba(X[table["code"] == "007"])
     np.testing.assert_allclose(pd.read_csv(io.StringIO(out))[["p(buy)", "p(wait)"]], want, atol=1e-9)
+
+
+def test_a_table_of_numbers_in_another_order(tmp_path, capsys):
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(rng.normal(size=(60, 3)), columns=["a", "b", "c"])
+    frame["y"] = 5 * frame["a"] - frame["c"]
+    frame.to_csv(tmp_path / "n.csv", index=False)
+    frame[["c", "b", "a"]].to_csv(tmp_path / "m.csv", index=False)
+    told(capsys, "fit", tmp_path / "n.csv", "--out", tmp_path / "n.npz", "--arch", "fcn-1")
+    code, out, err = told(capsys, "predict", tmp_path / "n.npz", tmp_path / "m.csv")
+    assert code == 0, err
+    want = ps.KernelMachine("fcn-1").fit(frame[["a", "b", "c"]], frame["y"]).predict(frame[["a", "b", "c"]])
+    np.testing.assert_allclose(pd.read_csv(io.StringIO(out))["prediction"], want, rtol=1e-6, atol=1e-6)
 
 
 def test_gaps_strange_words_and_the_target(model, table, tmp_path, capsys):

@@ -95,6 +95,29 @@ def test_numbers_that_are_codes_are_found():
     assert machine.score(X[200:], y[200:]) > plain.score(X[200:], y[200:]) + 0.05
 
 
+def test_codes_and_steps_by_hand():
+    rows = np.array([[0.0, 1.5], [1.0, 2.5], [2.0, 1.5], [1.0, 2.5]])
+    plain = ps.sklearn._inputs.Inputs.learnt(rows, (2,))
+    codes, steps = plain.coded(rows), plain.stepped(rows)
+    assert (codes.shape, steps.shape) == (
+        (5,),
+        (3,),
+    )  # three values of the first; two thresholds of it, one of the second
+    x = codes(rows).numpy()
+    for column, value in zip(x.T[2:], (0.0, 1.0, 2.0)):
+        assert len(np.unique(column)) == 2
+        assert ((column > 0) == (rows[:, 0] == value)).all()
+    np.testing.assert_allclose(x.mean(0), 0, atol=1e-12)
+    np.testing.assert_allclose(x.var(0).mean(), 1.0)
+    z = steps(rows).numpy()
+    assert ((z > 0) == np.stack([rows[:, 0] > 0.5, rows[:, 0] > 1.5, rows[:, 1] > 2], 1)).all()
+    np.testing.assert_allclose(z.var(0).mean(), 1.0)
+    np.testing.assert_allclose(
+        z[:, :2].var(0).sum(), z[:, 2].var()
+    )  # a feature counts as one, however many steps it has
+    assert plain.coded(rows[:, :] * 0 + rows[:, 1:]) is None  # two values are no codes
+
+
 def test_steps_see_the_order_of_numbers_only():
     rng = np.random.default_rng(5)
     X = rng.normal(size=(80, 3))

@@ -51,19 +51,26 @@ SIZES = {"tiny": (20,), "small": (10, 40, 160, 640), "paper": (10, 20, 40, 80, 1
 SIDE = 8  # to which images are averaged, for kernels and networks alike: a pooled kernel's cost is its fourth power
 TESTED = {"tiny": 100, "small": 500, "paper": 2000}
 RATES = (3e-4, 1e-3, 3e-3)  # learning rates of the residual networks; the best on the test set counts
-STEPS = {"tiny": 20, "small": 300, "paper": 2000}
+STEPS = {"tiny": 20, "small": 300, "paper": 2000}  # of 32 images; three times as many from 640 images on
 
 
 def grid(scale: str) -> list[Point]:
     """One point per table and fold, one per number of images and draw; the dearest first, so that no process ends late."""
     tables = ("bundled:wine", "bundled:iris") if scale == "tiny" else JUDGED
-    folds = range(2) if scale == "tiny" else range(FOLDS)
+    folds = range({"tiny": 2, "small": 3, "paper": FOLDS}[scale])
     points: list[Point] = [
         {"kind": "table", "table": t, "fold": f, "rows": ROWS[scale], "seed": 0} for t in tables for f in folds
     ]
     draws = range(1 if scale == "tiny" else 3)
     images: list[Point] = [
-        {"kind": "images", "n": n, "test": TESTED[scale], "steps": STEPS[scale], "bundled": scale == "tiny", "seed": s}
+        {
+            "kind": "images",
+            "n": n,
+            "test": TESTED[scale],
+            "steps": STEPS[scale] * (3 if n >= 640 else 1),
+            "bundled": scale == "tiny",
+            "seed": s,
+        }
         for n in reversed(SIZES[scale])
         for s in draws
     ]
