@@ -23,7 +23,7 @@ __all__ = ["PAPER"]
 
 SOURCE = "Geiger, thesis (2021), sec. 8.3: stochastic gradient descent in the plane (h, √h α)"
 SIZES: dict[str, Point] = {
-    "tiny": {"widths": [8, 16], "scales": [1.0, 100.0], "seeds": 2, "n": 40, "time": 1.0},
+    "tiny": {"widths": [8, 16], "scales": [1.0, 100.0], "seeds": 2, "n": 40, "time": 0.3},
     "small": {"widths": [16, 64, 128], "scales": [1.0, 10.0, 100.0], "seeds": 5, "n": 128, "time": 10.0},
     "paper": {
         "widths": [16, 64, 256, 1024],
