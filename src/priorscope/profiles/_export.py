@@ -133,6 +133,9 @@ def as_dict(result: Profile) -> dict[str, object]:
             for s in result.data_symmetries
         ],
         "candidates": [_candidate(c, result.horizon) for c in result.candidates],
+        "expectations": result.expectations(),
+        "dimension": None if result.exponents is None else result.exponents.dimension.overlay,
+        "exponents": [] if result.exponents is None else result.exponents.table().to_dict("records"),
         "seconds": result.seconds,
         "cpu_seconds": result.cpu_seconds,
     }

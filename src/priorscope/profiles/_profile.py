@@ -15,10 +15,11 @@ from priorscope.data import Data, Dataset, Values, as_dataset
 from priorscope.models import SampledModel, Scaling
 from priorscope.probes import CautionKind
 from priorscope.probes.curves.pilot import prepare
-from priorscope.profiles._architecture import deepened, measure_architecture
+from priorscope.profiles._architecture import Grams, deepened, measure_architecture
 from priorscope.profiles._baseline import Baseline, baseline_of
 from priorscope.profiles._candidates import Candidate, default_candidates, variations
 from priorscope.profiles._choose_metric import choose_metric
+from priorscope.profiles._exponents import exponents_of
 from priorscope.profiles._held_out import HeldOut
 from priorscope.profiles._memory import resident
 from priorscope.profiles._metric import Metric
@@ -211,12 +212,14 @@ def profile(
     )
     megabytes = resident()
     measured: list[CandidateProfile] = []
+    seen: Grams = {}
 
     def add(candidate: Candidate) -> None:
         steps.say(f"kernel of {candidate.name}", _KERNEL)
         made, grams = measure_architecture(candidate, view, max(asked, n), megabytes, level, seed)
         measured.append(made)
         if grams:
+            seen[candidate.name] = grams["ntk"]
             predictors.add_kernel(made, grams)
 
     for candidate in found:
@@ -262,6 +265,7 @@ def profile(
         rows=rows,
         metric=measure,
         draws=view.design.draws,
+        exponents=exponents_of(view, seen),
         advice=augmentation(symmetries, next((c for c in measured if c.name == rows[0].architecture), None)),
     )
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from priorscope.probes import BlindSpots, Forecast, SamplesNeeded, Spectrum
+from priorscope.probes import BlindSpots, ExpectedExponents, Forecast, SamplesNeeded, Spectrum
 from priorscope.profiles._baseline import Baseline
 from priorscope.profiles._candidates import Candidate
 from priorscope.profiles._kind import Kind
@@ -109,6 +109,7 @@ class Profile:
     input_shape: tuple[int, ...] = ()  # of one input as it came, which networks are given
     advice: tuple[str, ...] = ()  # what the symmetries of the labels suggest
     kernel_shape: tuple[int, ...] = ()  # of one input as kernels see it: large images and signals are averaged
+    exponents: ExpectedExponents | None = field(default=None, repr=False)  # None: too few samples
     framed: bool = False  # whether inputs came in a frame, whose words and gaps are encoded
 
     @property
@@ -128,6 +129,18 @@ class Profile:
     def architecture(self, row: Row) -> CandidateProfile | None:
         """What was measured of the row's architecture: spectrum, symmetries, blind spots, regime; None for classical models."""
         return next((c for c in self.candidates if c.name == row.architecture), None)
+
+    def expectations(self) -> list[str]:
+        """The dimension of the data and the exponent each kernel machine's curve should reach, in sentences; none of few samples.
+
+        Example:
+            >>> import priorscope as ps
+            >>> x = ps.data.sphere(120, 3, seed=0)
+            >>> rep = ps.profile(x, x[:, 0] * x[:, 1], deep=False, trials=False, classical=False)
+            >>> rep.expectations()[0][:28]
+            'The data look 2-dimensional '
+        """
+        return [] if self.exponents is None else self.exponents.sentences()
 
     def verdict(self) -> list[str]:
         """The result in sentences, what to use first."""
