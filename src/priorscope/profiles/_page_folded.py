@@ -133,16 +133,37 @@ def _kernels(result: Profile, charts: Charts, figure: Figures) -> Folded | None:
         "kernels",
         "What each kernel prefers",
         ["A kernel learns its leading modes first: the faster the target fills up in the second chart, the fewer samples it "
-         "takes."],
+         "takes.", *result.expectations()[:1]],
         [
             figure("spectra", charts["spectra"], f"Eigenvalues of the kernels of {names}, falling with rank.",
                    "Eigenvalues of each kernel on the pilot, relative to the largest."),
             figure("power", charts["power"], f"Share of the target in the leading modes of {names}.",
                    "Share of the target in the first k modes."),
         ],
-        [Table("The same in numbers", columns, rows)],
+        [Table("The same in numbers", columns, rows), *_exponents(result)],
         claims=_claims("kernels"),
     )  # fmt: skip
+
+
+def _exponents(result: Profile) -> list[Table]:
+    """The exponent that each kernel machine's curve should reach, and what limits it; nothing where it was not measured."""
+    if result.exponents is None:
+        return []
+    rows = [
+        row_of(
+            [
+                str(r["candidate"]),
+                f"n^-{r['beta']:.2f} ({r['low']:.2f} to {r['high']:.2f})",
+                str(r["limited_by"]),
+                f"n^-{r['allowed']:.1f}",
+            ]
+        )
+        for r in result.exponents.table().to_dict("records")
+    ]
+    caption = (
+        "Exponent of the squared error by kernel components of the pilot; in brackets the range of three estimators"
+    )
+    return [Table(caption, ["architecture", "error falls like", "limited by", "its smoothness would allow"], rows)]
 
 
 _GROUPS = {  # at infinite width, for inputs of c channels at d positions: claim S0.1
