@@ -22,7 +22,7 @@ __all__ = ["PAPER"]
 SOURCE = "Tensor programs IV: feature learning in infinite-width neural networks (2021)"
 SIZES: dict[str, Point] = {
     "tiny": {"widths": [16, 32], "seeds": 2},
-    "small": {"widths": [64, 128, 256, 512, 1024, 2048], "seeds": 8},
+    "small": {"widths": [64, 128, 256, 512, 1024, 2048], "seeds": 128},
     "paper": {"widths": [64, 128, 256, 512, 1024, 2048, 4096, 8192], "seeds": 20},
 }
 DEPTH, DIM, SAMPLES, STEPS = 2, 4, 32, 3
@@ -112,7 +112,7 @@ PAPER = Paper(
     name="parametrisations",
     title="Which layers learn as networks widen",
     source=SOURCE,
-    version=1,
+    version=2,
     grid=grid,
     run=run,
     claims=CLAIMS,
