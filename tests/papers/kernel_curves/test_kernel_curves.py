@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 from priorscope.lab import judge_claim
 from priorscope.papers.kernel_curves import _effective_dimension, _kernel_exponents, _teacher_student
@@ -197,3 +198,12 @@ def test_one_tiny_point_of_every_part(module):
             rows.append({**point, **paper.run(point)})
     paper.chart(pd.DataFrame(rows)).to_dict()
     assert len(rows) >= 2
+
+
+def test_images_that_are_there_twice_are_counted_once(monkeypatch):
+    x = torch.randn(320, 6, generator=torch.Generator().manual_seed(0)).double()
+    x[300:] = x[:20]
+    monkeypatch.setattr(_effective_dimension, "two_classes", lambda name, n, n_test, seed: (x[:n], None, None, None))
+    found = _effective_dimension.run({"data": "anything", "n": 320, "seed": 0})
+    assert found["n_subset"][-1] == 300
+    assert np.isfinite(found["overlay"])

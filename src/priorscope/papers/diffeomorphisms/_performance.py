@@ -22,9 +22,9 @@ SIZES: dict[str, Point] = {
     "small": {
         "data": ["cifar10", "fashion-mnist"],
         "models": NETWORKS,
-        "P": [8000],
+        "P": [4000],
         "seeds": 2,
-        "steps": 400,
+        "steps": 1200,
         "n_test": 2000,
     },
     "paper": {

@@ -37,7 +37,7 @@ SIZES: dict[str, Point] = {
         "models": ["dense-4", "lenet", "residual-bn"],
         "sizes": [1000, 8000],
         "seeds": 3,
-        "steps": 300,
+        "steps": 800,
         "n_test": 2000,
     },
     "paper": {
