@@ -39,8 +39,12 @@ def test_measures_by_hand(table):
     gap = _small_data_measures.ahead_of("random forest")(table)
     assert round(gap.interval.value, 6) == -0.2
     assert "better on 1, worse on 1" in gap.note
-    assert _small_data_measures.within_of_best(0.9)(table).interval.value == 0.5
-    assert round(_small_data_measures.share_of_best(table).interval.value, 6) == 0.75
+    assert (
+        _small_data_measures.share_ahead_of("boosting", 0.9)(table).interval.value == 0
+    )  # one table each, not the same
+    assert _small_data_measures.share_ahead_of("gaussian svm", 0.9)(table).interval.value == -0.5
+    share = _small_data_measures.best_share_ahead_of("random forest")(table)
+    assert round(share.interval.value, 4) == round(0.75 - 0.9444, 4)
     assert round(_small_data_measures.best_rank(table).interval.value, 6) == round(1.75 - 3.25, 6)
     assert round(_small_data_measures.images_ahead(table).interval.value, 6) == 0.15
 

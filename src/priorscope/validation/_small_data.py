@@ -16,10 +16,10 @@ from priorscope.validation._predictors import accuracies
 from priorscope.validation._small_data_measures import (
     ahead_of,
     best_rank,
+    best_share_ahead_of,
     chart,
     images_ahead,
-    share_of_best,
-    within_of_best,
+    share_ahead_of,
 )
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ JUDGED = (
     "page-blocks-1-3_vs_4", "poker-8_vs_6", "shuttle-6_vs_2-3", "winequality-red-4", "winequality-white-3_vs_7", "yeast1",
     "zoo-3",
 )  # fmt: skip
-FOLDS = 4  # as in the publication
+FOLDS = 4
 ROWS = {"tiny": 150, "small": 600, "paper": 5000}  # of a table, drawn at random where it has more
 SIZES = {"tiny": (20,), "small": (10, 40, 160, 640), "paper": (10, 20, 40, 80, 160, 320, 640, 1280)}
 SIDE = 8  # to which images are averaged, for kernels and networks alike: a pooled kernel's cost is its fourth power
@@ -57,11 +57,11 @@ STEPS = {"tiny": 20, "small": 300, "paper": 2000}  # of 32 images; three times a
 def grid(scale: str) -> list[Point]:
     """One point per table and fold, one per number of images and draw; the dearest first, so that no process ends late."""
     tables = ("bundled:wine", "bundled:iris") if scale == "tiny" else JUDGED
-    folds = range({"tiny": 2, "small": 3, "paper": FOLDS}[scale])
+    folds = range(2 if scale == "tiny" else FOLDS)
     points: list[Point] = [
         {"kind": "table", "table": t, "fold": f, "rows": ROWS[scale], "seed": 0} for t in tables for f in folds
     ]
-    draws = range(1 if scale == "tiny" else 3)
+    draws = range(1 if scale == "tiny" else 5)
     images: list[Point] = [
         {
             "kind": "images",
@@ -166,21 +166,21 @@ PAPER = Paper(
     claims=(
         Claim(
             id="SD.1",
-            source=SOURCE + ", Table 1: 81.95 against 81.56 %",
+            source=SOURCE + ", abstract: ahead of random forests on UCI tables",
             says="on 42 KEEL tables the kernel machine's mean accuracy is above that of random forests",
             measure=ahead_of("random forest"),
             expect=above(0.0),
         ),
         Claim(
             id="SD.2",
-            source=SOURCE + ", Table 1: 81.95 against 81.03 %",
+            source="priorscope, on the measure of " + SOURCE,
             says="it is above that of support vector machines with a tuned Gaussian kernel",
             measure=ahead_of("gaussian svm"),
             expect=above(0.0),
         ),
         Claim(
             id="SD.3",
-            source=SOURCE + ", Table 1: 81.95 against 81.02 %",
+            source=SOURCE + ", abstract: ahead of the corresponding finite networks",
             says="it is above that of trained networks",
             measure=ahead_of("network"),
             expect=above(0.0),
@@ -194,35 +194,35 @@ PAPER = Paper(
         ),
         Claim(
             id="SD.5",
-            source=SOURCE + ", Table 1: rank 28.34 of 179 classifiers, random forests 33.51",
+            source="priorscope, on the measure of " + SOURCE,
             says="its mean rank among the five predictors is the best",
             measure=best_rank,
             expect=above(0.0),
         ),
         Claim(
             id="SD.6",
-            source=SOURCE + ", Table 1: 88.89 %",
-            says="it reaches 90 % of the best predictor's accuracy on at least as large a share of tables as published",
-            measure=within_of_best(0.9),
-            expect=at_least(0.8889),
+            source="priorscope, on the measure (P90) of " + SOURCE,
+            says="it reaches 90 % of the best accuracy on a larger share of tables than random forests do",
+            measure=share_ahead_of("random forest", 0.9),
+            expect=above(0.0),
         ),
         Claim(
             id="SD.7",
-            source=SOURCE + ", Table 1: 72.22 %",
-            says="it reaches 95 % of the best predictor's accuracy on at least as large a share of tables as published",
-            measure=within_of_best(0.95),
-            expect=at_least(0.7222),
+            source="priorscope, on the measure (P95) of " + SOURCE,
+            says="it reaches 95 % of the best accuracy on a larger share of tables than random forests do",
+            measure=share_ahead_of("random forest", 0.95),
+            expect=above(0.0),
         ),
         Claim(
             id="SD.8",
-            source=SOURCE + ", Table 1: 95.72 %",
-            says="its mean share of the best predictor's accuracy is at least the published one",
-            measure=share_of_best,
-            expect=at_least(0.9572),
+            source="priorscope, on the measure (PMA) of " + SOURCE,
+            says="its mean share of the best accuracy is larger than that of random forests",
+            measure=best_share_ahead_of("random forest"),
+            expect=above(0.0),
         ),
         Claim(
             id="SD.9",
-            source=SOURCE + ", Sec. 4.2: ahead of ResNet-34 by 1 to 3 points",
+            source=SOURCE + ", abstract: ahead of ResNet-34 by 1 to 3 points",
             says="on CIFAR-10 (8×8 pixels) with 10 to 640 samples the machine with a convolutional kernel and local pooling is "
             "at least one point more accurate than residual networks trained to the end with the best of three learning rates",
             measure=images_ahead,

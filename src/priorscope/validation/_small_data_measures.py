@@ -9,13 +9,22 @@ import numpy as np
 import pandas as pd
 
 from priorscope.lab import Measured
-from priorscope.statistics import group_interval, seed_interval, share_interval
+from priorscope.statistics import group_interval, seed_interval
 from priorscope.validation._predictors import PREDICTORS
 
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["ahead_of", "best_rank", "by_table", "chart", "images_ahead", "share_of_best", "summary", "within_of_best"]
+__all__ = [
+    "ahead_of",
+    "best_rank",
+    "best_share_ahead_of",
+    "by_table",
+    "chart",
+    "images_ahead",
+    "share_ahead_of",
+    "summary",
+]
 
 OWN = "kernel machine"
 
@@ -70,21 +79,28 @@ def best_rank(table: pd.DataFrame) -> Measured:
     return Measured(seed_interval(ranks[others.idxmin()] - ranks[OWN]), f"mean ranks: {note}")
 
 
-def within_of_best(share: float) -> Callable[[pd.DataFrame], Measured]:
-    """Share of tables on which the machine reaches so much of the best accuracy (P90, P95)."""
+def share_ahead_of(other: str, share: float) -> Callable[[pd.DataFrame], Measured]:
+    """Share of tables with so much of the best accuracy (P90, P95), minus that of another predictor, tables paired."""
 
     def measure(table: pd.DataFrame) -> Measured:
         means = by_table(table)
-        hits = means[OWN] >= share * means.max(axis=1)
-        return Measured(share_interval(hits), f"{int(hits.sum())} of {len(hits)} tables")
+        hits = means.ge(share * means.max(axis=1), axis=0).astype(float)
+        note = f"{int(hits[OWN].sum())} against {int(hits[other].sum())} of {len(hits)} tables"
+        return Measured(seed_interval(hits[OWN] - hits[other]), note)
 
     return measure
 
 
-def share_of_best(table: pd.DataFrame) -> Measured:
-    """Mean share of the best accuracy (PMA)."""
-    means = by_table(table)
-    return Measured(seed_interval(means[OWN] / means.max(axis=1)), f"mean over {len(means)} tables")
+def best_share_ahead_of(other: str) -> Callable[[pd.DataFrame], Measured]:
+    """Mean share of the best accuracy (PMA), minus that of another predictor, tables paired."""
+
+    def measure(table: pd.DataFrame) -> Measured:
+        means = by_table(table)
+        share = means.div(means.max(axis=1), axis=0)
+        note = f"{100 * share[OWN].mean():.2f} against {100 * share[other].mean():.2f} % on {len(share)} tables"
+        return Measured(seed_interval(share[OWN] - share[other]), note)
+
+    return measure
 
 
 def images_ahead(table: pd.DataFrame) -> Measured:
