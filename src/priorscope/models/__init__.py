@@ -23,6 +23,8 @@ from priorscope.models.architectures.zoo import (
     vgg11,
     vit,
 )
+from priorscope.models.equivariant import spheres
+from priorscope.models.equivariant.spheres._networks import planar_cnn, spherical_cnn, spherical_resnet
 from priorscope.models.kernels._covariance import Covariance
 from priorscope.models.kernels._kernel import Kernel
 from priorscope.models.kernels._need import Need
@@ -114,6 +116,11 @@ __all__ = [
     "vec_to_lcn",
     "vgg11",
     "vit",
+    # equivariant networks
+    "planar_cnn",
+    "spheres",
+    "spherical_cnn",
+    "spherical_resnet",
     # kernels of the distance
     "RadialKernel",
     "gaussian",
