@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CountedSamples",
+    "FeatureKernel",
     "Fitted",
     "Inference",
     "KernelModel",
@@ -173,6 +174,28 @@ class KernelModel(Protocol):
 
     def kernel(self, x1: Tensor, x2: Tensor | None = None, *, kinds: tuple[str, ...] = ("nngp", "ntk")) -> KernelPair:
         """Kernels between two batches; of ``x1`` with itself where ``x2`` is None."""
+        ...
+
+
+class FeatureKernel(KernelModel, Protocol):
+    """A model whose kernel can be differentiated in its inputs and can see them through a linear map: what learns features.
+
+    Example:
+        >>> import priorscope as ps
+        >>> missing(ps.models.fcn(1), FeatureKernel), missing(ps.models.laplace(), FeatureKernel)
+        ((), ())
+    """
+
+    def expansion_gradients(self, x: Tensor, anchors: Tensor, coefficients: Tensor, *, kind: str = ...) -> Tensor:
+        """Gradients (n, outputs, *input_shape) of x -> K(x, anchors) coefficients."""
+        ...
+
+    def feature_moment(self, x: Tensor, anchors: Tensor, coefficients: Tensor, *, kind: str = ...) -> Tensor:
+        """Mean of gradient times gradient (size, size), in the space in which :meth:`mapped` acts."""
+        ...
+
+    def mapped(self, matrix: Tensor) -> FeatureKernel:
+        """The kernel behind a linear map, (size, size) or its diagonal."""
         ...
 
 
@@ -412,6 +435,7 @@ class TaskExecutor(Protocol):
 
 
 Contract = TypeVar("Contract")
+Settling = TypeVar("Settling", bound=KernelModel)
 
 
 def _members(protocol: type) -> tuple[str, ...]:
@@ -541,7 +565,7 @@ def kernel_matrix(model: KernelModel, x1: Tensor, x2: Tensor | None = None, kind
     return cast(Tensor, matrix)
 
 
-def settled(model: KernelModel, inputs: Tensor) -> KernelModel:
+def settled(model: Settling, inputs: Tensor) -> Settling:
     """The model with all it takes from the training inputs fixed, by its method ``settled``; itself where it has none.
 
     A kernel whose bandwidth is the median distance is another kernel on other inputs: whoever fits settles it first.
@@ -552,7 +576,7 @@ def settled(model: KernelModel, inputs: Tensor) -> KernelModel:
         4.0
     """
     settle = getattr(model, "settled", None)
-    return cast(KernelModel, settle(inputs)) if callable(settle) else model
+    return cast(Settling, settle(inputs)) if callable(settle) else model
 
 
 def name_of(thing: object) -> str:

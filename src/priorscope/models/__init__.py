@@ -27,6 +27,8 @@ from priorscope.models.equivariant import spheres
 from priorscope.models.equivariant.spheres._networks import planar_cnn, spherical_cnn, spherical_resnet
 from priorscope.models.kernels._covariance import Covariance
 from priorscope.models.kernels._kernel import Kernel
+from priorscope.models.kernels._mapped_inputs import MappedInputs
+from priorscope.models.kernels._mapped_patches import MappedPatches
 from priorscope.models.kernels._need import Need
 from priorscope.models.kernels.classical._radial import RadialKernel, gaussian, laplace, matern
 from priorscope.models.layers._activation import Activation
@@ -123,6 +125,8 @@ __all__ = [
     "spherical_resnet",
     # kernels of the distance
     "RadialKernel",
+    "MappedInputs",
+    "MappedPatches",
     "gaussian",
     "laplace",
     "matern",

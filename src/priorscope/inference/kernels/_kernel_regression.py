@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from priorscope.checks import NOT_NEGATIVE, POSITIVE, checked, number, optional, whole
-from priorscope.contracts import KernelModel, Needs, Samples, require, settled
+from priorscope.contracts import FeatureKernel, KernelModel, Needs, Samples, require, settled
 from priorscope.inference._check import check_data, check_depends
 from priorscope.inference._fitted import Fitted, Trajectory, log_times
 from priorscope.inference.kernels._spectral import Repair, Schedule, Spectral
@@ -76,6 +76,16 @@ class FittedKernel(Fitted):
         coefficients = self.coefficients if time is None else self.spectral.solve(self.targets, Schedule(time=time))
         K = gram(self.model, inputs.to(self.inputs.dtype), self.inputs, (self.kind,))[self.kind]
         return (K.double() @ coefficients).to(inputs.dtype)
+
+    def gradients(self, inputs: Tensor) -> Tensor:
+        """Gradients (n, outputs, *input_shape) of the predictor in its inputs, in float64."""
+        model = require(
+            self.model,
+            FeatureKernel,
+            "a model whose kernel can be differentiated (.expansion_gradients)",
+            "Use an Architecture or a kernel of the distance.",
+        )
+        return model.expansion_gradients(inputs.to(self.inputs.dtype), self.inputs, self.coefficients, kind=self.kind)
 
 
 @checked(

@@ -33,7 +33,7 @@ class RidgePath:
 
     Example:
         >>> path = RidgePath.of_kernel(np.diag([1.0, 1.0, 1.0]))  # nothing is learnt of other samples but their mean
-        >>> path.leave_one_out(np.array([[0.0], [0.0], [3.0]]), [1e-6])[0].ravel().round(6).tolist()
+        >>> path.leave_one_out(np.array([[0.0], [0.0], [3.0]]), [1e-6])[0].ravel().round(6).clip(0).tolist()
         [1.5, 1.5, 0.0]
     """
 

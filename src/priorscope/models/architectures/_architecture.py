@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
@@ -13,12 +13,18 @@ from torch import Tensor, nn
 from priorscope.checks import SEED, SHAPE, checked, whole
 from priorscope.contracts import TaskExecutor
 from priorscope.models.kernels._kernel import Kernel, check_kinds
+from priorscope.models.kernels._mapped_inputs import MappedInputs
 from priorscope.models.kernels._reference import reference_diagonal
+from priorscope.models.layers._conv import Conv
 from priorscope.models.layers._layer import Layer, Shape
+from priorscope.models.layers._locally_connected import LocallyConnected
 from priorscope.models.layers._sequential import Sequential
 from priorscope.models.networks._antisymmetric import Antisymmetric
 from priorscope.models.networks._build import Build
 from priorscope.models.networks._ensemble import Ensemble
+
+if TYPE_CHECKING:
+    from priorscope.models.kernels._mapped_patches import MappedPatches
 
 __all__ = ["Architecture"]
 
@@ -112,6 +118,55 @@ class Architecture:
             torch.Size([3])
         """
         return reference_diagonal(self, x, check_kinds(kinds))
+
+    def expansion_gradients(self, x: Tensor, anchors: Tensor, coefficients: Tensor, *, kind: str = "ntk") -> Tensor:
+        r"""Gradients (n, outputs, *input_shape) of :math:`f(x) = \sum_j K(x, z_j)\,c_j` with the kernel of this architecture.
+
+        Without pixels from the derivatives of the kernel in the cosine and the norms, with pixels through the reference.
+
+        Example:
+            >>> import torch, priorscope as ps
+            >>> x = torch.eye(2)
+            >>> ps.models.Architecture("linear", (ps.models.Dense(),)).expansion_gradients(x, x, torch.ones(2, 1)).tolist()
+            [[[0.5, 0.5]], [[0.5, 0.5]]]
+        """
+        from priorscope.models.kernels._expansion_gradients import expansion_gradients
+
+        (kind,) = check_kinds(kind)
+        return expansion_gradients(self, x, anchors, coefficients, kind)
+
+    def feature_moment(self, x: Tensor, anchors: Tensor, coefficients: Tensor, *, kind: str = "ntk") -> Tensor:
+        """Mean of gradient times gradient over rows and outputs: of whole inputs, or of patches behind a first convolution.
+
+        Example:
+            >>> import torch, priorscope as ps
+            >>> x = torch.randn(3, 1, 4, 4, generator=torch.Generator().manual_seed(0))
+            >>> ps.models.vec(1).feature_moment(x, x, torch.ones(3, 1)).shape
+            torch.Size([9, 9])
+        """
+        first = self.layers[0]
+        size = x.shape[1] * first.kernel_size ** (x.ndim - 2) if isinstance(first, Conv) else x[0].numel()
+        return self.mapped(torch.ones(size)).feature_moment(x, anchors, coefficients, kind=kind)
+
+    def mapped(self, matrix: Tensor) -> MappedInputs | MappedPatches:
+        """The kernel behind a linear map: of patches where the first layer is a convolution, else of whole inputs.
+
+        Example:
+            >>> import torch, priorscope as ps
+            >>> ps.models.fcn(1).mapped(torch.eye(3)).name, ps.models.gap(1).mapped(torch.eye(9)).name
+            ('fcn + features', 'gap + features')
+        """
+        from priorscope.models.kernels._mapped_patches import MappedPatches
+
+        first = self.layers[0]
+        if isinstance(first, Conv):
+            return MappedPatches(self, matrix)
+        if isinstance(first, LocallyConnected):
+            raise ValueError(
+                f"{self.name} has other weights at each position, so that no linear map of its patches suits all; learn features "
+                "with vec, which has the same kernel at infinite width, or with fcn."
+            )
+        return MappedInputs(self, matrix)
 
     def estimate(self, n1: int, n2: int | None, input_shape: Shape, **options: Any) -> Any:
         """Time and memory that ``kernel`` will take, before it is started.

@@ -9,9 +9,11 @@ import torch
 from torch import Tensor
 
 from priorscope.checks import POSITIVE, checked, number, word_or
+from priorscope.models.kernels._expansion_gradients import check_expansion
 from priorscope.models.kernels._kernel import Kernel, check_kinds
+from priorscope.models.kernels._mapped_inputs import MappedInputs
 from priorscope.models.kernels.classical._distances import ROWS, median_distance, squared_distances
-from priorscope.models.kernels.classical._matern import SMOOTHEST, matern_of
+from priorscope.models.kernels.classical._matern import SMOOTHEST, matern_of, matern_slope_of
 
 __all__ = ["RadialKernel", "gaussian", "laplace", "matern"]
 
@@ -108,6 +110,52 @@ class RadialKernel:
         """
         ones = torch.ones(len(x), dtype=torch.float64, device=x.device)
         return Kernel(**dict.fromkeys(check_kinds(kinds), ones))
+
+    def expansion_gradients(self, x: Tensor, anchors: Tensor, coefficients: Tensor, *, kind: str = "ntk") -> Tensor:
+        r"""Gradients (n, outputs, *input_shape) of :math:`\sum_j k(x, z_j)\,c_j`, in closed form and float64.
+
+        .. math:: \nabla f(x) = \sum_j \frac{k'(r_j)}{r_j}\,(x - z_j)\,c_j, \qquad r_j = \|x - z_j\|
+
+        (derived by the chain rule).
+
+        Example:
+            >>> at = torch.tensor([[1.0]])
+            >>> gaussian(1.0).expansion_gradients(at, 0 * at, at).item() == -math.exp(-0.5)
+            True
+        """
+        check_kinds(kind)
+        check_expansion(x, anchors, coefficients)
+        a, b, c = _rows(x, "x"), _rows(anchors, "anchors"), coefficients.double()
+        sigma = self.settled(b).bandwidth
+        assert not isinstance(sigma, str)
+        d, outputs = b.shape[1], c.shape[1]
+        weighted = (c[:, :, None] * b[:, None, :]).reshape(len(b), outputs * d)
+        out = torch.empty(len(a), outputs, d, dtype=torch.float64)
+        for start in range(0, len(a), ROWS):
+            rows = a[start : start + ROWS]
+            slope = matern_slope_of(squared_distances(rows / sigma, b / sigma), self.smoothness)
+            towards = (slope @ weighted).reshape(len(rows), outputs, d)
+            out[start : start + ROWS] = ((slope @ c)[:, :, None] * rows[:, None, :] - towards) / sigma**2
+        return out.reshape(len(a), outputs, *x.shape[1:]).to(x.device)
+
+    def feature_moment(self, x: Tensor, anchors: Tensor, coefficients: Tensor, *, kind: str = "ntk") -> Tensor:
+        """Mean over rows and outputs of gradient times gradient (D, D), inputs flattened.
+
+        Example:
+            >>> at = torch.eye(3)
+            >>> gaussian(1.0).feature_moment(at, at, at).shape
+            torch.Size([3, 3])
+        """
+        return self.mapped(torch.ones(x[0].numel())).feature_moment(x, anchors, coefficients, kind=kind)
+
+    def mapped(self, matrix: Tensor) -> MappedInputs:
+        """The kernel of inputs behind a linear map (D, D) or its diagonal (D,): another metric.
+
+        Example:
+            >>> laplace(1.0).mapped(torch.tensor([2.0])).kernel(torch.tensor([[0.0], [1.0]])).ntk[0, 1].log().item()
+            -2.0
+        """
+        return MappedInputs(self, matrix)
 
     def _of(self, a: Tensor, b: Tensor) -> Tensor:
         return matern_of(squared_distances(a, b), self.smoothness)

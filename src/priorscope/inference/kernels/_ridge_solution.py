@@ -1,0 +1,78 @@
+"""Kernel ridge regression with an intercept at one ridge: by Cholesky on all rows, or on landmarks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg as sla
+from numpy.typing import NDArray
+
+__all__ = ["RidgeSolution", "by_landmarks", "mean_eigenvalue", "solved"]
+
+Array = NDArray[np.float64]
+LEAST = 1e-10  # ridge in units of the mean eigenvalue below which a kernel counts as singular
+
+
+@dataclass(frozen=True, eq=False)
+class RidgeSolution:
+    """Coefficients (anchors, outputs) and intercept of a fit, the ridge it used, and left-out residuals where asked for."""
+
+    coefficients: Array
+    offset: Array
+    ridge: float
+    residuals: Array | None = None
+
+
+def mean_eigenvalue(kernel: Array, weights: Array) -> float:
+    r"""Mean eigenvalue of the centred kernel, :math:`(\mathrm{tr}\,W^{1/2}KW^{1/2} - w^\top K w/\sum w)/(n-1)`.
+
+    Example:
+        >>> mean_eigenvalue(np.eye(3), np.ones(3))
+        1.0
+    """
+    total = float(weights @ kernel.diagonal() - weights @ (kernel @ weights) / weights.sum())
+    return max(total / max(len(kernel) - 1, 1), 1e-300)
+
+
+def solved(kernel: Array, targets: Array, weights: Array, ridge: float, left_out: bool = False) -> RidgeSolution:
+    r"""Minimise :math:`\sum_i w_i(y_i - f(x_i) - b)^2 + r\|f\|^2` by one Cholesky factor of :math:`K + rW^{-1}`.
+
+    ``left_out`` also gives the residual of each row when it is left out, :math:`\alpha_i/B_{ii}` with
+    :math:`B = H - H\mathbf 1\mathbf 1^\top H/\mathbf 1^\top H\mathbf 1` and :math:`H = (K + rW^{-1})^{-1}` (Rasmussen & Williams
+    2006, eq. 5.12, with an intercept): what :class:`priorscope.inference.RidgePath` gives for many ridges.
+
+    Example:
+        >>> found = solved(np.eye(3), np.array([[0.0], [0.0], [3.0]]), np.ones(3), 1e-9, left_out=True)
+        >>> found.residuals.ravel().round(6).tolist()
+        [-1.5, -1.5, 3.0]
+    """
+    r = max(ridge, LEAST * mean_eigenvalue(kernel, weights))
+    K = kernel.copy()
+    K[np.diag_indices_from(K)] += r / weights
+    factor = sla.cholesky(K, lower=True, overwrite_a=True, check_finite=False)
+    both = sla.cho_solve((factor, True), np.column_stack([targets, np.ones(len(K))]), check_finite=False)
+    ones = both[:, -1]
+    offset = both[:, :-1].sum(0) / ones.sum()
+    alpha = both[:, :-1] - ones[:, None] * offset
+    residuals = None
+    if left_out:
+        inverse, _ = sla.lapack.dtrtri(factor, lower=1, overwrite_c=True)
+        own = (np.tril(inverse) ** 2).sum(0) - ones**2 / ones.sum()
+        residuals = alpha / own[:, None]
+    return RidgeSolution(alpha, offset, r, residuals)
+
+
+def by_landmarks(cross: Array, inner: Array, targets: Array, weights: Array, ridge: float) -> RidgeSolution:
+    r"""The same among functions :math:`\sum_j c_j K(\cdot, z_j)` of landmarks z (Nyström): normal equations of their size.
+
+    ``cross`` is :math:`K(x, z)` (n, m), ``inner`` :math:`K(z, z)`; ``ridge`` counts as for all rows.
+    """
+    mean = weights @ cross / weights.sum()
+    centred = cross - mean
+    y_mean = weights @ targets / weights.sum()
+    scale = mean_eigenvalue(inner, np.ones(len(inner)))
+    normal = (centred * weights[:, None]).T @ centred + ridge * inner
+    normal[np.diag_indices_from(normal)] += LEAST * scale * max(ridge, LEAST * np.trace(normal) / len(normal))
+    c = sla.solve(normal, (centred * weights[:, None]).T @ (targets - y_mean), assume_a="pos", check_finite=False)
+    return RidgeSolution(c, y_mean - mean @ c, ridge)
