@@ -2,8 +2,8 @@
 
 Found on the syntax tree of functions alone. Left out by rule, for no test could or should see them: texts (docstrings,
 messages, f-strings, charts, tables and pages), type hints, decorators, defaults, module-level settings, our own
-``assert`` lines, floors and tolerances below ``FLOOR``, grids of what a paper runs, arithmetic on seeds, and statements about
-speed (names that match ``SPEED``).
+``assert`` lines, floors and tolerances below ``FLOOR``, grids of what a paper runs, arithmetic on seeds, statements about
+speed (names that match ``SPEED``), and the shape of the first of a batch, which is that of the last.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ SWAPS = {
 SWAPS = {kind: {**pairs, **{b: a for a, b in pairs.items()}} for kind, pairs in SWAPS.items()}
 REDUCTIONS = {"mean", "sum", "std", "var", "amax", "amin", "argmax", "argmin", "prod", "all", "any", "norm", "cumsum"}
 REDUCTIONS |= {"softmax", "logsumexp", "median", "max", "min", "quantile", "sort", "argsort", "diff"}
+SHAPELY = {"shape", "numel", "ndim", "dim", "size", "dtype", "device", "new_zeros", "new_ones"}
 ROOTS = {"sqrt", "square", "log", "exp", "log1p", "expm1", "abs", "conj", "reciprocal"}
 
 
@@ -183,6 +184,9 @@ class _Finder:
         if isinstance(node, ast.keyword):
             if node.arg is None or not SPEED.search(node.arg):
                 self.expression(node.value)
+            return
+        if isinstance(node, ast.Attribute) and node.attr in SHAPELY and isinstance(node.value, ast.Subscript):
+            self.expression(node.value.value)  # the first of a batch has the shape of the last
             return
         if isinstance(node, ast.Subscript):
             self.subscript(node)

@@ -1,39 +1,51 @@
 """Does the suite notice a fault? ``python tools/mutants.py --count 100 --seed 0`` injects faults one by one and lists survivors.
 
-A copy of the checkout is made in a temporary folder; the checkout itself is never written to. The suite runs once in the
-copy, unharmed, to learn which test enters which function and how long it takes (kept in ``.mutants/``, per test file).
-Then each fault of a seeded choice is written into the copy, and the tests that enter the function run until one fails:
-those of the mirrored folder first, then those elsewhere, the quickest file first; at last, if all pass, what is left
-of the mirrored folder. Tests run in children forked from a process that has loaded torch and its like already.
+Nothing is written into the checkout. Tests are collected once; then a child is forked per fault of a seeded choice (or of the
+list ``named_faults.toml``, with ``--named``), in which the code of the faulty function is exchanged, and tests run there until
+one fails. There is no stage of listening: every run notes which test enters which function and how long it takes (kept in
+``.mutants/``), so that later faults start with the tests that are known to enter the faulty function, the cheapest file first.
+Tests not yet known come after them, chosen by words: files that name the function or one of those that mention it, those of
+the mirrored folder first, until ``--cap`` seconds of processor time are spent.
 
-A fault is *killed* when a test fails, when it breaks an import, or when the tests take far longer than unharmed (by
-processor time, so that a busy machine does not count). All others survive, those whose tests were cut off by ``--cap`` too.
+A fault is *killed* when a test fails that passes unharmed (checked, once per test) or takes far longer than unharmed (by
+processor time, so that a busy machine does not count). All others survive. What runs in another process (a command
+started by a test) does not see the fault, nor does what an import computes.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
+import builtins
+import fcntl
+import gc
 import hashlib
-import importlib
+import importlib.abc
+import importlib.machinery
 import json
 import os
 import random
+import re
 import resource
-import shutil
 import signal
-import subprocess
 import sys
-import tempfile
 import time
+import tomllib
 import traceback
-from collections import Counter
+import types
+from collections import Counter, defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 from faults import Fault, faults, inject
+from numba.core.caching import NullCache
+from numba.core.dispatcher import Dispatcher
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORD = ROOT / ".mutants"
+NAMED = ROOT / "tools" / "named_faults.toml"
 LEFT_OUT = (
     "cli/",
     "report/",
@@ -41,168 +53,298 @@ LEFT_OUT = (
     "__main__",
 )  # words, charts and pages; what they print is judged by their own tests
 LEFT_OUT_NAMES = ("_chart", "_charts", "_page", "_phrases", "_theme", "__init__")
-PRELOAD = (
-    "torch torch.func torch.nn.functional numpy scipy.linalg scipy.stats scipy.optimize scipy.special scipy.integrate "
-    "scipy.sparse.linalg sklearn.datasets sklearn.svm sklearn.decomposition sklearn.ensemble sklearn.linear_model "
-    "sklearn.model_selection pandas altair numba typer rich typer.testing PIL.Image psutil threadpoolctl pytest"
-)
+UNKNOWN = 45.0  # processor seconds that a test may take of which nothing is known yet
+COMPILING = 150.0  # more of them where compiled code has to be compiled again
+FAR = 2  # how many calls away from the faulty function a name may be to choose a test file by
 
 
-def copy_of_the_checkout(place: Path) -> None:
-    """Every file git knows or would know, at the same place below another root (all files where there is no git)."""
-    if not (ROOT / ".git").exists():
-        shutil.copytree(
-            ROOT, place, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".venv", "__pycache__", ".mutants")
-        )
-        return
-    names = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        capture_output=True,
-        check=True,
-    ).stdout.decode()
-    for name in filter(None, names.split("\0")):
-        if (ROOT / name).is_file():
-            (place / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, place / name)
+# -- which functions are entered ----------------------------------------------------------------------------------------
+
+
+class Marks(ast.NodeTransformer):
+    """Puts a mark at the head of every function: its name is noted when it is entered."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        mark = ast.parse(f"__entered__.add({f'{self.file}::{node.name}'!r})").body[0]
+        for part in ast.walk(mark):
+            if isinstance(part, ast.expr | ast.stmt):
+                part.lineno = part.end_lineno = node.body[0].lineno
+                part.col_offset = part.end_col_offset = 0
+        self.generic_visit(node)
+        told = isinstance(node.body[0], ast.Expr) and isinstance(node.body[0].value, ast.Constant)
+        node.body.insert(1 if told else 0, mark)
+        return node
+
+
+class MarkedLoader(importlib.machinery.SourceFileLoader):
+    """Loads a module of the copy with marks in it; compiled code (numba) stays as it is."""
+
+    source = ""
+
+    def source_to_code(self, data: Any, path: Any, *, _optimize: int = -1) -> Any:
+        if b"numba" in data:
+            return super().source_to_code(data, path, _optimize=_optimize)
+        tree = Marks(os.fspath(path).removeprefix(self.source + "/")).visit(ast.parse(data))
+        return compile(tree, path, "exec", dont_inherit=True, optimize=_optimize)
+
+
+class MarkedFinder(importlib.abc.MetaPathFinder):
+    """Finds priorscope's modules in the copy, for the loader that marks them."""
+
+    def find_spec(self, name: str, path: Any, target: Any = None) -> Any:
+        if name.split(".")[0] != "priorscope":
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(name, path)
+        if spec is not None and isinstance(spec.loader, importlib.machinery.SourceFileLoader):
+            spec.loader = MarkedLoader(spec.loader.name, spec.loader.path)
+        return spec
+
+
+# -- a fault in the running process -------------------------------------------------------------------------------------
+
+
+def codes(source: bytes, file: str, top: str, first: int) -> list[types.CodeType]:
+    """The code of a function (or method) of a file and of all functions inside it, in the order of the file."""
+    tree: ast.Module = ast.parse(source)
+    if b"numba" not in source:
+        tree = Marks(file.removeprefix(MarkedLoader.source + "/")).visit(tree)
+
+    def within(code: types.CodeType) -> Iterator[types.CodeType]:
+        yield code
+        for part in code.co_consts:
+            if isinstance(part, types.CodeType):
+                yield from within(part)
+
+    whole = compile(tree, file, "exec", dont_inherit=True)
+    found = [c for c in within(whole) if c.co_name == top and c.co_firstlineno == first]
+    return list(within(found[0])) if found else []
+
+
+def exchange(fault: Fault) -> bool:
+    """Give every living function the code of its faulty version; whether there was one that could be changed."""
+    file = str(ROOT / fault.file)
+    source = Path(file).read_bytes()
+    old = codes(source, file, fault.function, fault.first)
+    new = codes(inject(source, fault), file, fault.function, fault.first)
+    if len(old) != len(new):  # a lambda or comprehension is gone: the outer function alone
+        old, new = old[:1], new[:1]
+    pairs = {(o.co_qualname, o.co_firstlineno): n for o, n in zip(old, new)}
+    changed = False
+    for thing in gc.get_objects():
+        if isinstance(thing, types.FunctionType) and thing.__code__.co_filename == file:
+            code = pairs.get((thing.__code__.co_qualname, thing.__code__.co_firstlineno))
+            if code is not None and len(code.co_freevars) == len(thing.__code__.co_freevars):
+                thing.__code__ = code
+                changed = True
+    if b"numba" in source:  # compiled code does not notice that what it calls has changed: compile all of it again
+        for thing in gc.get_objects():
+            if isinstance(thing, Dispatcher) and thing.py_func.__module__.startswith("priorscope"):
+                thing._cache = NullCache()
+                if thing.overloads:
+                    thing.recompile()
+    return changed
 
 
 # -- running tests in forked children -----------------------------------------------------------------------------------
 
 
-class Listener:
-    """A pytest plugin that keeps wanted tests, in a wanted order, and notes which functions each enters and how long it takes."""
+class OutOfTime(BaseException):
+    """A test took far longer than it does unharmed."""
 
-    def __init__(self, source: str, wanted: list[str] | None, listen: bool) -> None:
-        self.source, self.listen = source, listen
-        self.rank = None if wanted is None else {name: i for i, name in enumerate(wanted)}
-        self.seen: set[str] = set()
+
+class Notes:
+    """A pytest plugin: what each test enters and how long it takes, and which failed."""
+
+    def __init__(self, known: dict[str, float]) -> None:
+        self.known = known
+        self.entered: set[str] = vars(builtins)["__entered__"]
         self.tests: dict[str, Any] = {}
-        self.shared: set[str] = set()
+        self.shared: dict[str, set[str]] = defaultdict(set)
         self.failed: list[str] = []
-        self.began = 0.0
-
-    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
-        if self.rank is not None:
-            items[:] = sorted((i for i in items if i.nodeid in self.rank), key=lambda i: self.rank[i.nodeid])
-
-    def enter(self, frame: Any, event: str, arg: Any) -> None:
-        code = frame.f_code
-        if event == "call" and code.co_filename.startswith(self.source):
-            self.seen.add(f"{code.co_filename[len(self.source) + 1 :]}::{code.co_qualname.split('.<locals>')[0]}")
+        self.began = time.process_time()
 
     def pytest_runtest_logstart(self, nodeid: str, location: Any) -> None:
-        self.began, self.seen = time.process_time(), set()
-        if self.listen:
-            sys.settrace(self.enter)
+        self.began = time.process_time()
+        self.entered.clear()
+        signal.setitimer(signal.ITIMER_PROF, 8 * self.known[nodeid] + 15 if nodeid in self.known else UNKNOWN)
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         if report.when == "setup":
-            self.shared |= self.seen  # fixtures may be shared by every test of the file
+            self.shared[report.nodeid.split("::")[0]] |= self.entered  # every test of the file may share fixtures
         if report.failed:
             self.failed.append(report.nodeid)
         if report.when == "teardown":
-            sys.settrace(None)
-            self.tests[report.nodeid] = {"seconds": time.process_time() - self.began, "enters": sorted(self.seen)}
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            self.tests[report.nodeid] = {"seconds": time.process_time() - self.began, "enters": sorted(self.entered)}
 
 
-def in_a_child(copy: Path, files: list[str], wanted: list[str] | None, *, listen: bool, limit: float) -> dict[str, Any]:
-    """Run tests of the copy in a forked child; what they did, or how the child ended."""
-    out, log = copy / ".answer.json", copy / ".log"
+def _late(signum: int, frame: Any) -> None:
+    raise OutOfTime
+
+
+def in_a_child(
+    session: Any, items: list[Any], known: dict[str, float], cap: float, fault: Fault | None
+) -> dict[str, Any]:
+    """Run tests in a forked child, with the fault or unharmed, until one fails; what they did, or how the child ended."""
+    out, log = RECORD / "answer.json", RECORD / "log"
     out.unlink(missing_ok=True)
+    compiled = fault is not None and b"numba" in (ROOT / fault.file).read_bytes()
+    cap += COMPILING if compiled else 0
     child = os.fork()
     if child == 0:
-        code = 99
         try:
             os.setsid()
-            resource.setrlimit(resource.RLIMIT_CPU, (int(limit) + 1, int(limit) + 5))
+            hard = int(2 * cap + UNKNOWN)
+            resource.setrlimit(resource.RLIMIT_CPU, (hard, hard + 5))
             descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
             os.dup2(descriptor, 1)
             os.dup2(descriptor, 2)
-            os.chdir(copy)
-            import pytest
-
-            plugin = Listener(str(copy / "src" / "priorscope"), wanted, listen)
-            options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", *([] if listen else ["-x"])]
-            code = int(pytest.main([*options, *files], plugins=[plugin]))
-            answer = {"code": code, "failed": plugin.failed, "tests": plugin.tests, "shared": sorted(plugin.shared)}
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            signal.signal(signal.SIGPROF, _late)
+            notes, cut = Notes(known), 0
+            session.config.pluginmanager.register(notes, "notes")
+            changed = fault is None or exchange(fault)
+            start = time.process_time()
+            for i, item in enumerate(items if changed else []):
+                if time.process_time() - start > cap:
+                    cut = len(items) - i
+                    break
+                after = items[i + 1] if i + 1 < len(items) else None
+                item.ihook.pytest_runtest_protocol(item=item, nextitem=after)
+                if notes.failed:
+                    break
+            shared = {file: sorted(what) for file, what in notes.shared.items()}
+            answer = {"changed": changed, "failed": notes.failed, "tests": notes.tests, "shared": shared, "cut": cut}
             out.write_text(json.dumps(answer))
         except BaseException:
             traceback.print_exc()
         finally:
-            os._exit(code)
-    deadline = time.monotonic() + 12 * limit + 60
-    while True:
-        done, status = os.waitpid(child, os.WNOHANG)
-        if done:
-            break
-        if time.monotonic() > deadline:
+            os._exit(0)
+    deadline = time.monotonic() + 20 * (cap + UNKNOWN)
+    done, status = 0, 0
+    try:
+        while not done and time.monotonic() < deadline:
+            done, status = os.waitpid(child, os.WNOHANG)
+            time.sleep(0.02)
+    finally:  # late, or this process was told to stop
+        if not done:
             os.killpg(child, signal.SIGKILL)
             _, status = os.waitpid(child, 0)
-            break
-        time.sleep(0.05)
     if out.exists():
         return json.loads(out.read_text())
     ended = "out of time" if os.WIFSIGNALED(status) else "crashed"
-    return {"code": -1, "failed": [ended], "tests": {}, "shared": []}
+    return {"changed": True, "failed": [ended], "tests": {}, "shared": {}, "cut": 0}
 
 
-# -- which tests enter which function ----------------------------------------------------------------------------------
+# -- which tests to run --------------------------------------------------------------------------------------------------
 
 
-def listen_to(copy: Path, fresh: bool) -> dict[str, Any]:
-    """Of every test file: its tests, their time and what they enter; from the record where the file has not changed."""
-    RECORD.mkdir(exist_ok=True)
-    kept = RECORD / "record.json"
-    record: dict[str, Any] = json.loads(kept.read_text()) if kept.exists() and not fresh else {}
-    files = sorted(str(p.relative_to(copy)) for p in (copy / "tests").rglob("test_*.py") if "fuzz" not in p.parts)
-    for i, file in enumerate(files, 1):
-        mark = hashlib.sha256((copy / file).read_bytes()).hexdigest()
-        if record.get(file, {}).get("mark") == mark:
-            continue
-        begun = time.time()
-        answer = in_a_child(copy, [file], None, listen=True, limit=1800)
-        bad = set(answer["failed"])
-        tests = {name: what for name, what in answer["tests"].items() if name not in bad}
-        record[file] = {"mark": mark, "tests": tests, "shared": answer["shared"]}
-        kept.write_text(json.dumps(record))
-        note = f", left out: {', '.join(sorted(bad))}" if bad else ""
-        print(f"[{i}/{len(files)}] {file}: {len(tests)} tests, {time.time() - begun:.0f} s{note}", flush=True)
-    return {file: record[file] for file in files}
+class Knowledge:
+    """What earlier runs have shown of the tests, and the words of source and tests; kept in ``.mutants/record.json``."""
 
-
-def chosen_tests(record: dict[str, Any], fault: Fault, source: str, cap: float) -> tuple[list[str], list[str], float]:
-    """The tests that enter the faulty function, mirrored folder first; the rest of that folder; the seconds of the first."""
-    inside = fault.file.removeprefix("src/priorscope/")
-    mirror = f"tests/{Path(inside).parent.as_posix()}/".replace("/./", "/")
-    compiled = "numba" in source
-
-    def enters(what: list[str]) -> bool:
-        for entry in what:
-            file, name = entry.split("::")
-            if file == inside and (fault.function in name.split(".") or compiled):
-                return True
-            if compiled and Path(file).parent == Path(inside).parent:  # compiled code is entered from its neighbours
-                return True
-        return False
-
-    ranked: list[tuple[bool, float, str, list[str]]] = []
-    for file, found in record.items():
-        shared = enters(found["shared"])
-        hits = {n: t["seconds"] for n, t in found["tests"].items() if shared or enters(t["enters"])}
-        if hits:
-            ranked.append((not file.startswith(mirror), sum(hits.values()), file, sorted(hits, key=hits.__getitem__)))
-    first, seconds = [], 0.0
-    for _, cost, file, names in sorted(ranked):
-        if first and seconds + cost > cap:
-            names = [n for n in names if record[file]["tests"][n]["seconds"] < cap / 20]
-            cost = sum(record[file]["tests"][n]["seconds"] for n in names)
-            if seconds + cost > 2 * cap:
+    def __init__(self, fresh: bool = False) -> None:
+        self.file = RECORD / "record.json"
+        kept = json.loads(self.file.read_text()) if self.file.exists() and not fresh else {}
+        self.tests: dict[str, Any] = {}
+        self.words: dict[str, set[str]] = {}
+        for path in sorted((ROOT / "tests").rglob("test_*.py")):
+            if "fuzz" in path.parts or "tools" in path.parts:
                 continue
-        first += names
-        seconds += cost
-    rest = [n for f, found in record.items() if f.startswith(mirror) for n in found["tests"] if n not in set(first)]
-    return first, rest, seconds
+            name, data = str(path.relative_to(ROOT)), path.read_bytes()
+            mark = hashlib.sha256(data).hexdigest()
+            old = kept.get(name, {})
+            new = {"mark": mark, "tests": {}, "shared": [], "healthy": [], "ill": []}
+            self.tests[name] = old if old.get("mark") == mark else new
+            self.words[name] = set(re.findall(r"\w+", data.decode()))
+        self.mentions: dict[str, set[str]] = defaultdict(set)  # the functions and classes in which a name stands
+        for path in (ROOT / "src" / "priorscope").rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_bytes())):
+                if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                    for part in ast.walk(node):
+                        word = (
+                            part.id
+                            if isinstance(part, ast.Name)
+                            else part.attr
+                            if isinstance(part, ast.Attribute)
+                            else ""
+                        )
+                        if word and word != node.name:
+                            self.mentions[word].add(node.name)
+
+    def save(self) -> None:
+        self.file.write_text(json.dumps(self.tests))
+
+    def learn(self, answer: dict[str, Any]) -> None:
+        for name, what in answer["tests"].items():
+            if name not in answer["failed"]:
+                self.tests[name.split("::")[0]]["tests"][name] = what
+        for file, what in answer["shared"].items():
+            self.tests[file]["shared"] = sorted({*self.tests[file]["shared"], *what})
+
+    def seconds(self) -> dict[str, float]:
+        return {name: t["seconds"] for found in self.tests.values() for name, t in found["tests"].items()}
+
+    def ill(self) -> set[str]:
+        return {name for found in self.tests.values() for name in found["ill"]}
+
+    def entering(self, fault: Fault, compiled: bool) -> list[str]:
+        """Tests known to enter the faulty function, the mirrored folder and the cheapest file first."""
+        inside = fault.file.removeprefix("src/priorscope/")
+
+        def enters(what: list[str]) -> bool:
+            for entry in what:
+                file, name = entry.split("::")
+                if file == inside and (compiled or name == fault.function):
+                    return True
+                if (
+                    compiled and Path(file).parent == Path(inside).parent
+                ):  # compiled code is entered from its neighbours
+                    return True
+            return False
+
+        ranked = []
+        for file, found in self.tests.items():
+            shared = enters(found["shared"])
+            hits = {n: t["seconds"] for n, t in found["tests"].items() if shared or enters(t["enters"])}
+            if hits:
+                far = not file.startswith(mirror(inside))
+                ranked.append((far, sum(hits.values()), sorted(hits, key=hits.__getitem__)))
+        return [name for _, _, names in sorted(ranked) for name in names]
+
+    def likely(self, fault: Fault, owner: str) -> list[str]:
+        """Test files that may enter the faulty function, by words: near names and the mirrored folder first."""
+        inside = fault.file.removeprefix("src/priorscope/")
+        distance = {fault.function: 0} if not fault.function.startswith("__") else {}
+        if owner:
+            distance[owner] = 0
+        border = set(distance)
+        for far in range(1, FAR + 1):
+            border = {by for name in border for by in self.mentions[name] if not by.startswith("__")} - set(distance)
+            distance |= dict.fromkeys(border, far)
+        names = {name: far for name, far in distance.items() if len(name) > 3}
+        ranked = []
+        for file, words in self.words.items():
+            near = min((names[word] for word in words & names.keys()), default=FAR + 1)
+            own = (
+                0
+                if file.startswith(mirror(inside))
+                else 1
+                if file.startswith(mirror(inside).rsplit("/", 2)[0] + "/")
+                else 2
+            )
+            stem = Path(inside).stem.strip("_") in file
+            if own < 2 or near <= FAR:
+                ranked.append((near + 1.5 * own - stem, len(words), file))
+        return [file for _, _, file in sorted(ranked)]
+
+
+def mirror(inside: str) -> str:
+    """The folder of tests that mirrors a source file, with its slash."""
+    parent = Path(inside).parent.as_posix()
+    return "tests/" if parent == "." else f"tests/{parent}/"
 
 
 # -- the faults --------------------------------------------------------------------------------------------------------
@@ -245,28 +387,75 @@ def choice(found: list[Fault], count: int, seed: int) -> list[Fault]:
     return taken
 
 
-def survives(copy: Path, record: dict[str, Any], fault: Fault, cap: float) -> tuple[bool, str]:
+def named(root: Path, words: str = "") -> list[Fault]:
+    """The faults of ``named_faults.toml``: each ``old`` stands once in the source, wherever its file has moved to."""
+    sources = {
+        f.relative_to(root).as_posix(): f.read_bytes() for f in sorted((root / "src" / "priorscope").rglob("*.py"))
+    }
+    found = []
+    for entry in tomllib.loads(NAMED.read_text())["fault"]:
+        old = entry["old"].encode()
+        places = [(file, source) for file, source in sources.items() for _ in range(source.count(old))]
+        if len(places) != 1:
+            raise SystemExit(
+                f"named fault {entry['name']!r}: {entry['old']!r} stands {len(places)} times in the source, wanted once"
+            )
+        file, source = places[0]
+        start = source.index(old)
+        line = source[:start].count(b"\n") + 1
+        around = [
+            n
+            for n in ast.walk(ast.parse(source))
+            if isinstance(n, ast.FunctionDef) and n.lineno <= line <= (n.end_lineno or 0)
+        ]
+        outer = min(around, key=lambda n: n.lineno)
+        first = min([outer.lineno, *(d.lineno for d in outer.decorator_list)])
+        stop = start + len(old)
+        fault = Fault(file, line, entry["name"], start, stop, entry["old"], entry["new"], outer.name, first)
+        if words in f"{entry['name']} {file}":
+            found.append(fault)
+    return found
+
+
+def owner_of(source: bytes, line: int) -> str:
+    """The class around a line, if there is one."""
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.ClassDef) and node.lineno <= line <= (node.end_lineno or 0):
+            return node.name
+    return ""
+
+
+def survives(session: Any, knowledge: Knowledge, fault: Fault, cap: float) -> tuple[bool, str]:
     """Whether no test notices the fault, and which one did."""
-    file = copy / fault.file
-    healthy = file.read_bytes()
-    first, rest, seconds = chosen_tests(record, fault, healthy.decode(), cap)
-    compiled = b"numba" in healthy
-    try:
-        file.write_bytes(inject(healthy, fault))
-        for stale in (file.parent / "__pycache__").glob("*" if compiled else f"{file.stem}.*"):
-            stale.unlink()
-        extra = 240 if compiled else 30  # compiling again
-        for names, limit in ((first, 3 * seconds + extra), (rest, cap + extra)):
-            if names:
-                files = list(dict.fromkeys(name.split("::")[0] for name in names))
-                answer = in_a_child(copy, files, names, listen=False, limit=limit)
-                if answer["code"] not in (0, 5):
-                    return False, (answer["failed"] or ["an import"])[0]
-    finally:
-        file.write_bytes(healthy)
-        for stale in (file.parent / "__pycache__").glob("*" if compiled else f"{file.stem}.*"):
-            stale.unlink()
-    return True, f"{len(first)} tests enter it" if first else "no test enters it"
+    source = (ROOT / fault.file).read_bytes()
+    items = {item.nodeid: item for item in session.items}
+    by_file: dict[str, list[str]] = defaultdict(list)
+    for name in items:
+        by_file[name.split("::")[0]].append(name)
+    while True:
+        known, ill = knowledge.seconds(), knowledge.ill()
+        entering = [n for n in knowledge.entering(fault, b"numba" in source) if n in items and n not in ill]
+        likely = knowledge.likely(fault, owner_of(source, fault.line))
+        unknown = [n for file in likely for n in by_file[file] if n not in known and n not in ill]
+        answer = in_a_child(session, [items[n] for n in [*entering, *unknown]], known, cap, fault)
+        knowledge.learn(answer)
+        if not answer["changed"]:
+            return True, "no living function has this code"
+        if not answer["failed"]:
+            entered = f"{fault.file.removeprefix('src/priorscope/')}::{fault.function}"
+            hits = sum(entered in t["enters"] for t in answer["tests"].values())
+            cut = f", {answer['cut']} cut off" if answer["cut"] else ""
+            return True, f"{hits} of {len(answer['tests'])} tests enter it{cut}"
+        by = answer["failed"][0]
+        if "::" not in by:
+            return False, by
+        found = knowledge.tests[by.split("::")[0]]
+        if by not in found["healthy"]:
+            unharmed = in_a_child(session, [items[by]], {}, 300, None)
+            found["ill" if unharmed["failed"] else "healthy"].append(by)
+            knowledge.learn(unharmed)
+        if by in found["healthy"]:
+            return False, by
 
 
 def main() -> int:
@@ -277,55 +466,110 @@ def main() -> int:
         "--rooms", default="", help="folders below src/priorscope, comma-separated; all that compute if empty"
     )
     parser.add_argument("--only", default="", help="FILE:LINE: every fault of that line instead of a choice")
-    parser.add_argument("--cap", type=float, default=150, help="processor seconds of tests per fault")
-    parser.add_argument("--fresh", action="store_true", help="listen to the whole suite again")
+    parser.add_argument(
+        "--named", nargs="?", const="", help="the listed faults instead of a choice; those with this word alone"
+    )
+    parser.add_argument("--cap", type=float, default=60, help="processor seconds of tests per fault")
+    parser.add_argument("--fresh", action="store_true", help="forget what earlier runs have shown of the tests")
     parser.add_argument(
         "--out", default="", help="append one JSON line per fault to this file, and skip those it says were killed"
     )
     parser.add_argument("--list", action="store_true", help="print the chosen faults and stop")
     options = parser.parse_args()
-    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ[name] = "1"
-    found = possible(ROOT, [r for r in options.rooms.split(",") if r])
-    if options.only:
-        name, line = options.only.rsplit(":", 1)
-        taken = [f for f in found if f.file.endswith(name) and f.line == int(line)]
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(2))
+    if options.named is not None:
+        taken = named(ROOT, options.named)
     else:
-        taken = choice(found, options.count, options.seed)
+        found = possible(ROOT, [r for r in options.rooms.split(",") if r])
+        if options.only:
+            name, line = options.only.rsplit(":", 1)
+            taken = [f for f in found if f.file.endswith(name) and f.line == int(line)]
+        else:
+            taken = choice(found, options.count, options.seed)
     if options.list:
         print(*taken, sep="\n")
         return 0
-    with tempfile.TemporaryDirectory(prefix="mutants") as folder:
-        copy = Path(folder).resolve()
-        copy_of_the_checkout(copy)
-        sys.path.insert(0, str(copy / "src"))
-        os.environ["PYTHONPATH"] = str(copy / "src")
-        for module in PRELOAD.split():
-            importlib.import_module(module)
-        record = listen_to(copy, options.fresh)
-        log = Path(options.out) if options.out else None
-        known = {}
-        if log and log.exists():
-            known = {
-                (d["fault"], d["new"]): d for d in map(json.loads, log.read_text().splitlines()) if not d["survives"]
-            }
-        alive, seen = [], Counter[str]()
-        for i, fault in enumerate(taken, 1):
-            done = known.get((str(fault), fault.new))
-            lives, by = (done["survives"], done["by"]) if done else survives(copy, record, fault, options.cap)
+    RECORD.mkdir(exist_ok=True)
+    with (RECORD / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print(f"another run is at work in {RECORD}: wait for it", file=sys.stderr)
+            return 2
+        return judge(taken, options)
+
+
+class Judge:
+    """A pytest plugin that injects faults in place of running the tests."""
+
+    def __init__(self, taken: list[Fault], options: argparse.Namespace) -> None:
+        self.taken, self.options = taken, options
+        self.alive: list[Fault] = []
+
+    def pytest_runtestloop(self, session: Any) -> bool:
+        knowledge = Knowledge(self.options.fresh)
+        log = Path(self.options.out) if self.options.out else None
+        seen = Counter[str]()
+        known = {(d["fault"], d["new"]): d for d in logged(log) if not d["survives"]}
+        for i, fault in enumerate(self.taken, 1):
+            done, began = known.get((str(fault), fault.new)), time.time()
+            if done:
+                lives, by = False, done["by"]
+            else:
+                lives, by = survives(session, knowledge, fault, self.options.cap)
+                knowledge.save()
             seen[fault.kind] += 1
             if lives:
-                alive.append(fault)
-            print(f"{i}/{len(taken)} {'SURVIVES' if lives else 'killed'} {fault} [{by}]", flush=True)
+                self.alive.append(fault)
+            word = "SURVIVES" if lives else "killed"
+            say(f"{i}/{len(self.taken)} {word} {fault} [{by}] {time.time() - began:.0f} s")
             if log and not done:
                 with log.open("a") as lines:
                     lines.write(json.dumps({"fault": str(fault), "new": fault.new, "survives": lives, "by": by}) + "\n")
-        print(
-            f"\n{len(alive)} of {len(taken)} faults survive ({len(alive) / max(len(taken), 1):.1%}), seed {options.seed}"
-        )
-        print("kinds:", ", ".join(f"{kind} {n}" for kind, n in seen.most_common()))
-        print(*(f"survives: {fault}" for fault in alive), sep="\n")
-    return 0 if len(alive) < 0.05 * len(taken) else 1
+        share = len(self.alive) / max(len(self.taken), 1)
+        say(f"\n{len(self.alive)} of {len(self.taken)} faults survive ({share:.1%}), seed {self.options.seed}")
+        say("kinds: " + ", ".join(f"{kind} {n}" for kind, n in seen.most_common()))
+        for fault in self.alive:
+            say(f"survives: {fault}")
+        return True
+
+
+def say(line: str) -> None:
+    os.write(1, f"{line}\n".encode())
+
+
+def judge(taken: list[Fault], options: argparse.Namespace) -> int:
+    """Inject the faults one by one and say which survive."""
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+    os.chdir(ROOT)
+    sys.path.insert(0, str(ROOT / "src"))
+    os.environ["PYTHONPATH"] = str(ROOT / "src")
+    sys.pycache_prefix = str(RECORD / "marked")
+    MarkedLoader.source = str(ROOT / "src" / "priorscope")
+    vars(builtins)["__entered__"] = set()
+    sys.meta_path.insert(0, MarkedFinder())
+    plugin = Judge(taken, options)
+    words = [
+        "-q",
+        "-s",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:xdist",
+        "--ignore=tests/fuzz",
+        "--ignore=tests/tools",
+        "tests",
+    ]
+    code = int(pytest.main(words, plugins=[plugin]))
+    if code not in (0, 5):
+        return code
+    return 0 if len(plugin.alive) < 0.05 * len(taken) else 1
+
+
+def logged(log: Path | None) -> Iterator[dict[str, Any]]:
+    if log and log.exists():
+        yield from map(json.loads, log.read_text().splitlines())
 
 
 if __name__ == "__main__":

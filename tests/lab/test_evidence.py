@@ -43,6 +43,19 @@ def test_the_same_runs_give_the_same_bytes_in_any_order(toy, tmp_path):
     assert heads[0] == heads[1]
 
 
+def test_a_scale_that_lacks_one_point_in_a_hundred_is_not_written(toy, tmp_path):
+    grid = [{"x": x, "seed": 0} for x in range(100)]
+    paper = dataclasses.replace(toy.SQUARES, grid=lambda scale: grid)
+    store = Store(":memory:")
+    for point in grid[:-1]:
+        store.put("squares", 1, point, {"square": 1.0}, scale="small")
+    with pytest.raises(ValueError, match="99 of 100 points of 'squares' at scale small are stored"):
+        write_evidence(paper, store, "small", tmp_path)
+    assert not list(tmp_path.iterdir())
+    store.put("squares", 1, grid[-1], {"square": 1.0}, scale="small")
+    assert len(write_evidence(paper, store, "small", tmp_path).read_text().splitlines()) == 101
+
+
 def test_every_value_comes_back_to_the_last_bit(toy, tmp_path):
     values = {
         "third": 1 / 3,

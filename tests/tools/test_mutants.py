@@ -44,6 +44,14 @@ def tool():
     del sys.modules["faults"]
 
 
+@pytest.fixture(scope="module")
+def runner(tool):
+    spec = importlib.util.spec_from_file_location("mutants", ROOT / "tools" / "mutants.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)  # it imports faults, which the other fixture has put there
+    return module
+
+
 @pytest.mark.parametrize(
     "kind, change",
     [
@@ -117,3 +125,36 @@ def test_listing_faults_leaves_the_checkout_as_it_is():
     assert len(lists[0]) == 7
     assert lists[0] == lists[1] != lists[2]
     assert marks() == before
+
+
+def test_every_named_fault_stands_once_in_the_source_and_is_another_program(tool, runner):
+    found = runner.named(ROOT)
+    assert len(found) >= 28
+    for fault in found:
+        source = (ROOT / fault.file).read_bytes()
+        assert ast.dump(ast.parse(tool.inject(source, fault))) != ast.dump(ast.parse(source)), fault.kind
+
+
+def test_tests_are_chosen_by_what_they_name_and_what_they_are_known_to_enter(runner):
+    fault = next(f for f in runner.named(ROOT) if f.kind.startswith("mean of logs"))
+    knowledge = runner.Knowledge(fresh=True)
+    likely = knowledge.likely(fault, "")
+    assert likely[0] == "tests/test_statistics.py"
+    file = "tests/test_system.py"
+    seen = {"seconds": 0.5, "enters": [f"statistics.py::{fault.function}"]}
+    knowledge.learn({"tests": {f"{file}::test_x": seen}, "failed": [], "shared": {}})
+    assert knowledge.entering(fault, compiled=False) == [f"{file}::test_x"]
+
+
+def test_marks_note_what_is_entered_and_change_nothing_else(runner):
+    code = 'def f(x):\n    """Words."""\n    return g(x) + 1\n\nclass A:\n    def g(self): return 2\n'
+    tree = runner.Marks("m.py").visit(ast.parse(code))
+    entered: set[str] = set()
+    space = {"__entered__": entered, "g": lambda x: x}
+    exec(compile(tree, "m.py", "exec"), space)
+    assert entered == set()
+    assert space["f"](3) == 4
+    assert space["f"].__doc__ == "Words."
+    assert entered == {"m.py::f"}
+    assert space["A"]().g() == 2
+    assert entered == {"m.py::f", "m.py::g"}

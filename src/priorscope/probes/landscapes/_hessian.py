@@ -70,7 +70,7 @@ class _Problem:
 
 
 def _check_second_derivatives(network: nn.Module) -> None:
-    """Refuse what torch differentiates once rightly and twice wrongly (2.13: ``weight_norm``, by up to a third)."""
+    """Refuse what torch differentiates once rightly and twice wrongly (2.13: ``weight_norm``, by 5 to 36 %)."""
     for name, part in network.named_modules():
         hooks = vars(part).get("_forward_pre_hooks", {}).values()
         if isinstance(part, _WeightNorm) or any(isinstance(hook, WeightNorm) for hook in hooks):
