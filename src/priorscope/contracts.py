@@ -6,7 +6,7 @@ object asks here once (:func:`require`, or one of the ``is_…`` questions); beh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypedDict, TypeGuard, TypeVar, cast
 
 from torch import Tensor, nn
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CountedSamples",
     "FeatureKernel",
+    "FiniteGroup",
     "Fitted",
     "Inference",
     "KernelModel",
@@ -416,6 +417,30 @@ class Triple(Protocol):
     @property
     def inference(self) -> Inference:
         """I."""
+        ...
+
+
+class FiniteGroup(Protocol):
+    """A finite group that acts on inputs: its elements are functions of a batch, the identity among them.
+
+    Example:
+        >>> import priorscope as ps
+        >>> missing(ps.data.groups.quarter_turns((1, 4, 4)), FiniteGroup)
+        ()
+    """
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        ...
+
+    @property
+    def input_shape(self) -> Shape:
+        """The shape of one input."""
+        ...
+
+    def elements(self) -> Sequence[Callable[[Tensor], Tensor]]:
+        """All elements, each a map of batches (n, *input_shape)."""
         ...
 
 

@@ -29,7 +29,10 @@ def _ridge(text: str | None) -> float | str | None:
 def forecast(
     data: Annotated[str, typer.Argument(help="digits, mnist, fashion-mnist, cifar10, or a file or folder.")],
     arch: Annotated[
-        str, typer.Option("--arch", "-a", help="fcn, lcn, vec, lap, gap, laplace, gaussian or matern.")
+        str,
+        typer.Option(
+            "--arch", "-a", help="fcn, lcn, vec, lap, gap, laplace, gaussian or matern; gap/p4m averages over p4m."
+        ),
     ] = "fcn",
     depth: Annotated[int, typer.Option(help="Hidden layers of an architecture.")] = 3,
     to: Annotated[int, typer.Option(help="Largest number of training samples asked about.")] = 10000,
@@ -56,8 +59,11 @@ def forecast(
     """
     if out is not None and out.suffix.lower() not in _ENDINGS:
         raise ValueError(f"--out must end in {', '.join(_ENDINGS)}; got {out.name!r}.")
-    if arch not in (*_ARCHITECTURES, *_KERNELS):
-        raise ValueError(f"--arch must be one of {', '.join((*_ARCHITECTURES, *_KERNELS))}; got {arch!r}.")
+    base, stroke, group = arch.partition("/")
+    if base not in (*_ARCHITECTURES, *_KERNELS):
+        raise ValueError(
+            f"--arch must be one of {', '.join((*_ARCHITECTURES, *_KERNELS))}, or one with a group such as gap/p4m; got {arch!r}."
+        )
     strength = _ridge(ridge)
     if time is not None and (time <= 0 or strength == "tuned"):
         raise ValueError(f"--time must be above 0 and cannot go with --ridge tuned; got {time} and {ridge}.")
@@ -78,7 +84,9 @@ def forecast(
     start = min(ready.pilot, to)
     sizes = sorted({round(start * (to / start) ** (i / 5)) for i in range(6)})
     shape = tuple(ready.data.input_shape)
-    model = ps.models.load(arch) if arch in _KERNELS else standard_model(arch, depth, shape)
+    model: object = ps.models.load(arch) if base in _KERNELS else standard_model(base, depth, shape)
+    if stroke and base not in _KERNELS:
+        model = ps.models.invariant(standard_model(base, depth, shape), group)
     with Console(stderr=True).status(f"kernel of {arch} on {ready.pilot} samples"):
         result = ps.forecast(
             loaded, model, sizes, pilot=pilot, kind=kind, ridge=strength, time=time, resize=resize, seed=seed

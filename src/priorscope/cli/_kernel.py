@@ -15,7 +15,7 @@ NAMES = ("fcn", "lcn", "vec", "gap", "lap")
 
 
 def kernel(
-    arch: Annotated[str, typer.Option(help="fcn, lcn, vec, gap or lap.")] = "gap",
+    arch: Annotated[str, typer.Option(help="fcn, lcn, vec, gap or lap; gap/p4m averages over p4m.")] = "gap",
     depth: Annotated[int, typer.Option(min=1, help="Hidden layers.")] = 3,
     data: Annotated[str, typer.Option(help="A data set by name (digits, …) or a file.")] = "digits",
     out: Annotated[Path | None, typer.Option(help="A .npy or .zarr file; a killed run goes on where it was.")] = None,
@@ -31,12 +31,16 @@ def kernel(
     """Infinite-width kernels (NNGP and NTK) of a data set's training inputs."""
     import priorscope as ps
 
-    if arch not in NAMES:
-        raise ValueError(f"--arch must be one of {', '.join(NAMES)}; got {arch!r}.")
+    base, stroke, group = arch.partition("/")
+    if base not in NAMES:
+        raise ValueError(
+            f"--arch must be one of {', '.join(NAMES)}, or one with a group such as gap/p4m; got {arch!r}."
+        )
     kinds: Any = ("nngp", "ntk") if kind == "both" else (kind,)
-    architecture = getattr(ps.models, arch)(
+    plain = getattr(ps.models, base)(
         depth=depth, activation=activation, weight_variance=weight_variance, bias_variance=bias_variance
     )
+    architecture = ps.models.invariant(plain, group) if stroke else plain
     dataset = named_data(data)
     if n is not None:
         dataset = dataset.subset(n, seed=seed)

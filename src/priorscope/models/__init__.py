@@ -24,6 +24,8 @@ from priorscope.models.architectures.zoo import (
     vit,
 )
 from priorscope.models.equivariant import spheres
+from priorscope.models.equivariant._group_pool import group_pool
+from priorscope.models.equivariant._invariant import GroupAveraged, Invariant, invariant
 from priorscope.models.equivariant.spheres._networks import planar_cnn, spherical_cnn, spherical_resnet
 from priorscope.models.kernels._covariance import Covariance
 from priorscope.models.kernels._kernel import Kernel
@@ -130,6 +132,11 @@ __all__ = [
     "gaussian",
     "laplace",
     "matern",
+    # symmetries built in
+    "GroupAveraged",
+    "Invariant",
+    "group_pool",
+    "invariant",
     # networks
     "ABCNetwork",
     "ABCParametrisation",

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from priorscope.contracts import KernelModel, KernelPair, kernel_matrix
 from priorscope.data import Dataset
-from priorscope.models import Architecture
+from priorscope.models import Architecture, Invariant
 from priorscope.probes import BlindSpots, blind_spots, spectrum
 from priorscope.probes.curves.forecast import forecast_gram
 from priorscope.probes.curves.pilot import gram_of
@@ -38,7 +38,7 @@ def _kernel_function(model: KernelModel) -> Callable[[torch.Tensor, torch.Tensor
 def kernel_grams(model: KernelModel, inputs: torch.Tensor) -> Grams:
     """Both kernels of one draw, in one pass."""
     both = ("nngp", "ntk")
-    if isinstance(model, Architecture):
+    if isinstance(model, Architecture | Invariant):
         pair: KernelPair = model.kernel(inputs, kinds=both, progress=False)  # the profile shows its own
     else:
         pair = model.kernel(inputs, kinds=both)

@@ -15,7 +15,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from priorscope.contracts import require
 from priorscope.data import Split
 from priorscope.inference import TrainingRun
-from priorscope.models import Activation, Architecture
+from priorscope.models import Activation, Architecture, Invariant
 from priorscope.profiles._candidates import Candidate, KernelFamily, is_kernel_family
 from priorscope.profiles._design import Design, Part
 from priorscope.profiles._held_out import HeldOut, Truth
@@ -98,7 +98,8 @@ def operations_per_sample(network: nn.Module, sample: Tensor) -> float:
 def plan(candidate: Candidate, inputs: Tensor, outputs: int, budget: float, n: int) -> Plan | None:
     """The widest network that the budget of operations trains long enough; None where not even the narrowest is."""
     shape, user = tuple(inputs.shape[1:]), isinstance(candidate.model, UserNetwork)
-    layers = candidate.model.layers if isinstance(candidate.model, Architecture) else ()
+    plain = candidate.model.model if isinstance(candidate.model, Invariant) else candidate.model
+    layers = plain.layers if isinstance(plain, Architecture) else ()
     depth = max(sum(isinstance(layer, Activation) for layer in layers), 1)
     rates = _THEIRS if user else tuple(rate / depth for rate in _OURS)
     nets = sum(len(t) for t in _TURNS.values())

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
 from priorscope.contracts import KernelModel
-from priorscope.models import Architecture
+from priorscope.models import Architecture, Invariant
 from priorscope.sklearn._flips import FlipAveraged
 from priorscope.sklearn._inputs import Inputs
 from priorscope.sklearn._loss import Problem
@@ -101,7 +102,7 @@ def _screen(rows: Array, plain: Inputs, problem: Problem, wishes: Wishes, exact:
         return np.arange(n)
     size = min(n, SCREENED)
     for model in wishes.models.values():
-        while size > 100 and isinstance(model, Architecture) and _seconds(model, size, plain) > SECONDS:
+        while size > 100 and _has_cost(model) and _seconds(model, size, plain) > SECONDS:
             size = int(size / 1.3)
     if size >= n:
         return np.arange(n)
@@ -112,7 +113,11 @@ def _screen(rows: Array, plain: Inputs, problem: Problem, wishes: Wishes, exact:
     return np.sort(order[:size])
 
 
-def _seconds(model: Architecture, n: int, plain: Inputs) -> float:
+def _has_cost(model: KernelModel) -> TypeGuard[Architecture | Invariant]:
+    return isinstance(model.model if isinstance(model, Invariant) else model, Architecture)
+
+
+def _seconds(model: Architecture | Invariant, n: int, plain: Inputs) -> float:
     return float(model.estimate(n, None, plain.shape).seconds)
 
 

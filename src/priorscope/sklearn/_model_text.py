@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any
 
 from priorscope import models
-from priorscope.models import Architecture, Layer, Nonlinearity, RadialKernel
+from priorscope.models import Architecture, Invariant, Layer, Nonlinearity, RadialKernel
 
 __all__ = ["from_plain", "to_plain"]
 
@@ -14,7 +14,7 @@ __all__ = ["from_plain", "to_plain"]
 def _known(name: object) -> type[Any] | None:
     """The layer, nonlinearity or architecture of this library that is called so."""
     found = getattr(models, name, None) if isinstance(name, str) and name in models.__all__ else None
-    if isinstance(found, type) and issubclass(found, Architecture | Layer | Nonlinearity | RadialKernel):
+    if isinstance(found, type) and issubclass(found, Architecture | Invariant | Layer | Nonlinearity | RadialKernel):
         kind: type[Any] = found
         return kind if dataclasses.is_dataclass(kind) else None
     return None

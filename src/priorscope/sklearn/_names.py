@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from priorscope.contracts import KernelModel, Shape
-from priorscope.models import NAMED, Architecture, gaussian, laplace, nonlinearity
+from priorscope.models import NAMED, Architecture, Invariant, gaussian, laplace, nonlinearity
 from priorscope.probes.curves.forecast import lap_window, standard_settings
 
 __all__ = ["default_names", "model_named"]
@@ -19,7 +19,7 @@ def model_named(name: str, input_shape: Shape) -> KernelModel:
     """The model of a name ``family-depth``, ``family-depth-activation`` or ``family-depth-activation-bVARIANCE``.
 
     Weights have variance 2, biases 0.1 unless the name says another variance; pooling windows fit the inputs. "laplace" and
-    "gaussian" are kernels of the distance.
+    "gaussian" are kernels of the distance. A stroke and a group after any of them, as in ``gap-3/p4m``, averages over the group.
 
     Example:
         >>> len(model_named("gap-2-erf", (1, 8, 8)).layers)  # two convolutions, two nonlinearities, pool, readout
@@ -29,13 +29,18 @@ def model_named(name: str, input_shape: Shape) -> KernelModel:
         ...
         ValueError: no architecture 'fcn-three': a name is family-depth or family-depth-activation, such as 'fcn-3' or ...
     """
+    base, stroke, group = name.partition("/")
+    if stroke:
+        averaged = Invariant(model_named(base, input_shape), group)
+        averaged.check_input_shape(input_shape)
+        return averaged
     if name in _RADIAL:
         return _RADIAL[name]()
     found = _NAME.fullmatch(name)
     if found is None or found[1] not in _FAMILIES or int(found[2]) < 1:
         raise ValueError(
             f"no architecture {name!r}: a name is family-depth or family-depth-activation, such as 'fcn-3' or 'gap-2-erf', "
-            f"with a family of {', '.join(_FAMILIES)}; or {', '.join(_RADIAL)}; or 'auto'."
+            f"with a family of {', '.join(_FAMILIES)}; or {', '.join(_RADIAL)}; or 'auto'; or with a group, 'gap-3/p4m'."
         )
     family, depth, phi, bias = found.groups()
     if len(input_shape) < 2 and family != "fcn":

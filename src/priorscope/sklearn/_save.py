@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from priorscope.contracts import KernelModel, is_kernel_model
 from priorscope.data import Encoding
-from priorscope.models import Architecture
+from priorscope.models import Architecture, Invariant
 from priorscope.sklearn._file import read_machine, write_machine
 from priorscope.sklearn._flips import FlipAveraged
 from priorscope.sklearn._inputs import Inputs
@@ -58,7 +58,7 @@ def _model_text(machine: KernelMachine) -> dict[str, Any]:
     flips = isinstance(machine.model_, FlipAveraged)
     model = machine.model_.model if isinstance(machine.model_, FlipAveraged) else machine.model_
     name = machine.report_.chosen.name.removesuffix(" over flips")
-    if isinstance(machine.arch, str) and isinstance(model, Architecture):
+    if isinstance(machine.arch, str) and isinstance(model, Architecture | Invariant):
         return {"name": name, "flips": flips}
     try:
         return {"layers": to_plain(model), "flips": flips}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from math import factorial
 from typing import Literal
@@ -14,6 +15,8 @@ from priorscope.data.groups._group import Group, generator
 from priorscope.data.groups._layout import Layout
 
 __all__ = ["BlockGroup"]
+
+MOST = 10_000  # elements that are listed
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,22 @@ class BlockGroup(Group):
             found: int | None = factorial(m) ** self.copies
             return found
         return 2**self.copies if m == 1 else None
+
+    def elements(self) -> list[Element]:
+        """All elements of a finite group, the identity first; refused for rotations and for more than :data:`MOST`."""
+        if self.order is None or self.order > MOST:
+            size = "is continuous" if self.order is None else f"has {self.order:.3g} elements"
+            raise ValueError(
+                f"all elements can be listed for finite groups of at most {MOST}; {self.name} on inputs {self.input_shape} "
+                f"{size}. Sample some with sample_haar, or take a smaller group."
+            )
+        m = self.layout.size
+        if self.kind == "permutation":
+            one = torch.tensor(list(itertools.permutations(range(m))))  # (m!, m)
+            picks = torch.cartesian_prod(*[torch.arange(len(one))] * self.copies).reshape(-1, self.copies)
+            return [Permutation(self.layout, one[pick]) for pick in picks]
+        signs = torch.tensor(list(itertools.product((1.0, -1.0), repeat=self.copies)), dtype=torch.float64)
+        return [Rotation(self.layout, sign[:, None, None]) for sign in signs]
 
     def identity(self) -> Element:
         m = self.layout.size

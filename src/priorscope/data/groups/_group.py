@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 
 import torch
 
@@ -37,6 +38,10 @@ class Group(ABC):
     @abstractmethod
     def order(self) -> int | None:
         """Number of elements; None for a continuous group."""
+
+    @abstractmethod
+    def elements(self) -> Sequence[Element]:
+        """All elements, the identity first; refused for continuous and for very large groups."""
 
     @abstractmethod
     def identity(self) -> Element:

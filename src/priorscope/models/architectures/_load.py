@@ -12,11 +12,12 @@ from priorscope.loading import load_object
 from priorscope.models.architectures._architecture import Architecture
 from priorscope.models.architectures._named import fcn, gap, lap, lcn, vec
 from priorscope.models.architectures.zoo import FiniteModel, lenet, mixer, resnet18, vgg11, vit
+from priorscope.models.equivariant._invariant import Invariant
 from priorscope.models.kernels.classical._radial import RadialKernel, gaussian, laplace, matern
 
 __all__ = ["NAMED", "Loaded", "load"]
 
-Loaded = Architecture | FiniteModel | RadialKernel | nn.Module | Callable[..., Any]
+Loaded = Architecture | FiniteModel | Invariant | RadialKernel | nn.Module | Callable[..., Any]
 
 NAMED: dict[str, Callable[..., Architecture | FiniteModel | RadialKernel]] = {
     "fcn": fcn,
@@ -46,6 +47,7 @@ def load(text: str, **settings: Any) -> Loaded:
 
     - a name: ``fcn``, ``lcn``, ``vec``, ``gap``, ``lap``, ``lenet``, ``vgg11``, ``resnet18``, ``vit``, ``mixer``,
       ``laplace``, ``gaussian`` or ``matern``, built with ``settings`` (``depth=2``, ``bandwidth=3.0``, …);
+    - such a name, a stroke and a group, ``gap/p4m``: the model averaged over quarter turns and mirrors (see :func:`invariant`);
     - ``package.module:factory``: what that module calls so, looked for in the working folder first;
     - ``folder/file.py:factory``: the same from a file, wherever it lies;
     - ``timm:name``: a factory of ``input_shape`` and ``outputs``, where timm is installed.
@@ -56,6 +58,8 @@ def load(text: str, **settings: Any) -> Loaded:
     Example:
         >>> load("gap", depth=2).name, load("priorscope.models:fcn").__name__
         ('gap', 'fcn')
+        >>> load("gap/p4m", depth=2).name
+        'gap/p4m'
         >>> load("gpa")
         Traceback (most recent call last):
         ...
@@ -63,6 +67,12 @@ def load(text: str, **settings: Any) -> Loaded:
     """
     if text in NAMED:
         return NAMED[text](**settings)
+    base, stroke, group = text.partition("/")
+    if stroke and base in NAMED:
+        plain = NAMED[base](**settings)
+        if isinstance(plain, FiniteModel):
+            raise ValueError(f"{base} has no kernel to average; average its networks with GroupAveraged.")
+        return Invariant(plain, group)
     place, colon, name = text.rpartition(":")
     if not (place and colon and name):
         close = difflib.get_close_matches(text, NAMED, n=1)
@@ -76,7 +86,7 @@ def load(text: str, **settings: Any) -> Loaded:
     if place == "timm":
         return _timm(name)
     model = load_object(text)
-    if not isinstance(model, Architecture | FiniteModel | RadialKernel | nn.Module) and not callable(model):
+    if not isinstance(model, Architecture | FiniteModel | Invariant | RadialKernel | nn.Module) and not callable(model):
         raise ValueError(
             f"{text!r} is a {type(model).__name__}; a model is an Architecture, an nn.Module or a factory of them."
         )

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from priorscope.contracts import TaskExecutor
+from priorscope.models.kernels._average import Average
 from priorscope.models.kernels._estimate import LONG_SECONDS, available_memory, block_size, estimate
 from priorscope.models.kernels._kernel import Kernel
 from priorscope.models.kernels._matrix_file import MatrixFile, fingerprint, recorded_block
@@ -24,7 +25,7 @@ from priorscope.models.kernels._range import narrowed
 from priorscope.models.kernels._reference import check_inputs, reference_kernel
 from priorscope.models.kernels._resolution import check_resolution
 from priorscope.models.kernels._submit import Task, submitter
-from priorscope.models.kernels.fused import OutOfRange, fused_kernel
+from priorscope.models.kernels.fused import OutOfRange, fused_average, fused_kernel
 
 if TYPE_CHECKING:
     from priorscope.models.architectures._architecture import Architecture
@@ -35,7 +36,7 @@ HOURS = 3600.0  # seconds from which the time is told by a warning
 PATHS = ("auto", "reference", "fused")
 
 Block = tuple[int, int, int, int]  # rows start and stop, columns start and stop
-Arguments: TypeAlias = "tuple[Architecture, Tensor, Tensor | None, tuple[str, ...], str, Plan | None]"
+Arguments: TypeAlias = "tuple[Architecture, Tensor, Tensor | None, tuple[str, ...], str, Plan | None, Average | None]"
 
 
 def choose_path(arch: Architecture, x1: Tensor, x2: Tensor | None, path: str) -> Plan | None:
@@ -60,31 +61,65 @@ def choose_path(arch: Architecture, x1: Tensor, x2: Tensor | None, path: str) ->
 
 
 def compute_block(
-    arch: Architecture, x1: Tensor, x2: Tensor | None, kinds: tuple[str, ...], path: str, program: Plan | None = None
+    arch: Architecture,
+    x1: Tensor,
+    x2: Tensor | None,
+    kinds: tuple[str, ...],
+    path: str,
+    program: Plan | None = None,
+    average: Average | None = None,
 ) -> dict[str, Tensor]:
     """One block of the kernels, in the inputs' dtype, computed in float64; ``program`` where it is known already.
 
     At scales that the compiled formulas do not cover the reference computes the block too: it has the digits, or says which
-    layer loses them.
+    layer loses them. ``average`` has the moves over which the block is the mean.
     """
     if path == "reference":
-        kernel = reference_kernel(arch, x1, x2, kinds)
-        return {kind: getattr(kernel, kind) for kind in kinds}
+        return reference_average(arch, x1, x2, kinds, average)
     if program is None:
         built = plan_or_reason(arch, tuple(x1.shape[1:]))
         assert isinstance(built, Plan)
         program = built
     first = _doubled(x1)
+    second = None if x2 is None else _doubled(x2)
     dtype = np.float32 if x1.dtype == torch.float32 else np.float64
     try:
         with np.errstate(over="ignore", invalid="ignore"):
-            nngp, ntk = fused_kernel(program, first, None if x2 is None else _doubled(x2), "ntk" in kinds, dtype)
+            if average is None:
+                nngp, ntk = fused_kernel(program, first, second, "ntk" in kinds, dtype)
+            else:
+                whole = first if second is None else second
+                firsts = [first, *(_doubled(move(x1)) for move in average.left[1:])]
+                seconds = [whole, *(_doubled(move(x1 if x2 is None else x2)) for move in average.moves[1:])]
+                nngp, ntk = fused_average(program, firsts, seconds, "ntk" in kinds, dtype, symmetric=x2 is None)
     except OutOfRange:
-        return reference_in_pieces(arch, x1, x2, kinds)
+        return reference_in_pieces(arch, x1, x2, kinds, average)
     found = {kind: torch.from_numpy(value) for kind, value in (("nngp", nngp), ("ntk", ntk)) if kind in kinds}
     if not all(sound(value, x1.dtype, first) for value in found.values()):
-        return reference_in_pieces(arch, x1, x2, kinds)
+        return reference_in_pieces(arch, x1, x2, kinds, average)
     return {kind: narrowed(value, x1.dtype) for kind, value in found.items()}
+
+
+def reference_average(
+    arch: Architecture, x1: Tensor, x2: Tensor | None, kinds: tuple[str, ...], average: Average | None
+) -> dict[str, Tensor]:
+    """A block by the reference, averaged over moves where there are any; exactly symmetric where ``x2`` is None."""
+    if average is None:
+        kernel = reference_kernel(arch, x1, x2, kinds)
+        return {kind: getattr(kernel, kind) for kind in kinds}
+    second = x1 if x2 is None else x2
+    totals: dict[str, Tensor] = {}
+    for left in average.left:
+        for right in average.moves:
+            itself = x2 is None and left is right
+            moved = left(x1)
+            kernel = reference_kernel(arch, moved, None if itself else right(second), kinds)
+            for kind in kinds:
+                value = getattr(kernel, kind) / average.times
+                totals[kind] = totals[kind] + value if kind in totals else value
+    if x2 is None:
+        totals = {kind: (value + value.mT) / 2 for kind, value in totals.items()}
+    return totals
 
 
 def sound(value: Tensor, dtype: torch.dtype, x: np.ndarray) -> bool:
@@ -93,14 +128,17 @@ def sound(value: Tensor, dtype: torch.dtype, x: np.ndarray) -> bool:
     return isfinite(size) and (size >= torch.finfo(dtype).tiny or (size == 0 and not x.any()))
 
 
-def reference_in_pieces(arch: Architecture, x1: Tensor, x2: Tensor | None, kinds: tuple[str, ...]) -> dict[str, Tensor]:
+def reference_in_pieces(
+    arch: Architecture, x1: Tensor, x2: Tensor | None, kinds: tuple[str, ...], average: Average | None = None
+) -> dict[str, Tensor]:
     """A block by the reference, cut so that its working memory suffices."""
     n1, n2 = len(x1), len(x1 if x2 is None else x2)
     size = block_size(arch, tuple(x1.shape[1:]), None, available_memory() // 2, max(n1, n2))
     if size >= max(n1, n2):
-        return compute_block(arch, x1, x2, kinds, "reference")
+        return reference_average(arch, x1, x2, kinds, average)
     target = Memory(kinds, n1, n2, x1)
-    for b, values in run_blocks(arch, x1, x2, kinds, "reference", cut(n1, n2, size, x2 is None), None):
+    blocks = cut(n1, n2, size, x2 is None)
+    for b, values in run_blocks(arch, x1, x2, kinds, "reference", blocks, None, average=average):
         target.put(b, values, mirror=x2 is None)
     return target.values
 
@@ -125,8 +163,9 @@ def compute_kernel(
     executor: TaskExecutor | None = None,
     progress: bool | None = None,
     memory: float | None = None,
+    average: Average | None = None,
 ) -> Kernel:
-    """The kernels between two batches; see :meth:`Architecture.kernel`."""
+    """The kernels between two batches; see :meth:`Architecture.kernel`. ``average`` has moves over which they are means."""
     check_inputs(x1, "x1")
     if x2 is not None:
         check_inputs(x2, "x2")
@@ -161,6 +200,7 @@ def compute_kernel(
         kinds=kinds,
         item_bytes=x1.element_size(),
         program=program,
+        times=1 if average is None else average.times,
     )
     if not guess.fits:
         advice = (
@@ -178,20 +218,21 @@ def compute_kernel(
         )
     whole = out is None and executor is None and guess.block >= max(n1, n2)
     if whole:
-        return Kernel(**compute_block(arch, x1, x2, kinds, chosen, program))
+        return Kernel(**compute_block(arch, x1, x2, kinds, chosen, program, average))
     blocks = cut(n1, n2, guess.block, x2 is None)
     target: Any
     if out is None:
         target = Memory(kinds, n1, n2, x1)
         todo = blocks
     else:
-        key = fingerprint(arch, x1, x2, kinds, chosen, guess.block)
+        key = fingerprint(arch, x1, x2, kinds, chosen, guess.block, average)
         target = MatrixFile(Path(out), kinds, (n1, n2), x1.dtype, key, guess.block)
         todo = [b for b in blocks if not target.has(b)]
     show = progress if progress is not None else guess.seconds > LONG_SECONDS
-    title = f"{arch.name}, {n1} x {n2} inputs"
+    over = "" if average is None else f" averaged over {average.name}"
+    title = f"{arch.name}{over}, {n1} x {n2} inputs"
     with progress_bar(show, title, str(guess), len(blocks), len(blocks) - len(todo)) as advance:
-        for b, values in run_blocks(arch, x1, x2, kinds, chosen, todo, executor, program):
+        for b, values in run_blocks(arch, x1, x2, kinds, chosen, todo, executor, program, average):
             target.put(b, values, mirror=x2 is None)
             advance()
     found: Kernel = target.kernel()
@@ -230,6 +271,7 @@ def run_blocks(
     blocks: list[Block],
     executor: TaskExecutor | None,
     program: Plan | None = None,
+    average: Average | None = None,
 ) -> Iterator[tuple[Block, dict[str, Tensor]]]:
     """Blocks with their values, as they are done."""
 
@@ -240,7 +282,7 @@ def run_blocks(
         else:
             second = x2[b[2] : b[3]]
         # a worker elsewhere builds the program again, which is quicker than sending it
-        return arch, first, second, kinds, path, program if executor is None else None
+        return arch, first, second, kinds, path, program if executor is None else None, average
 
     if executor is None:
         for b in blocks:

@@ -113,10 +113,11 @@ def estimate(
     kinds: tuple[str, ...] = ("nngp", "ntk"),
     item_bytes: int = 4,
     program: Plan | str | None = None,
+    times: int = 1,
 ) -> Estimate:
     """Cost of ``arch.kernel`` for n1 by n2 inputs (``n2=None``: symmetric); ``spread`` when an executor computes the blocks.
 
-    ``program`` is the plan, or what stands against one, where it is known already.
+    ``program`` is the plan, or what stands against one, where it is known already; ``times`` how many such kernels are averaged.
 
     Example:
         >>> import priorscope as ps
@@ -137,7 +138,7 @@ def estimate(
     held = 0 if on_disk else result
     most = max(n1, columns)
     size = block or block_size(arch, shape, fused, max((available - held) // 2, 1), most)
-    seconds = pairs * seconds_per_pair(arch, shape, fused) / torch.get_num_threads()
+    seconds = times * pairs * seconds_per_pair(arch, shape, fused) / torch.get_num_threads()
     if block is None and (on_disk or spread or seconds > LONG_SECONDS):
         pieces = min(PIECES, max(4 if spread else 1, ceil((2 * seconds / PIECE_SECONDS) ** 0.5)))
         size = min(size, -(-most // pieces))
@@ -148,7 +149,12 @@ def estimate(
         per_thread = (
             8 * lanes * (fused.pairs.tile_size * 2 + 6 * fused.n_variances + (2 * fused.n_registers + 2) * fused.size)
         )  # more than a chain takes, with its 8 lanes
-        peak = held + (rows + cols) * per_input + 32 * rows * cols + torch.get_num_threads() * per_thread
+        peak = (
+            held
+            + (rows + cols) * per_input * (2 if times > 1 else 1)
+            + 32 * rows * cols
+            + torch.get_num_threads() * per_thread
+        )
     else:
         per_pair = bytes_per_pair(arch, shape)
         peak = held + rows * cols * per_pair

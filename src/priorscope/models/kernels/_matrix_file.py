@@ -18,6 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from priorscope.models.kernels._average import Average
 from priorscope.models.kernels._kernel import Kernel
 
 if TYPE_CHECKING:
@@ -27,10 +28,18 @@ __all__ = ["MatrixFile", "fingerprint", "recorded_block"]
 
 
 def fingerprint(
-    arch: Architecture, x1: Tensor, x2: Tensor | None, kinds: tuple[str, ...], path: str, block: int
+    arch: Architecture,
+    x1: Tensor,
+    x2: Tensor | None,
+    kinds: tuple[str, ...],
+    path: str,
+    block: int,
+    average: Average | None = None,
 ) -> dict[str, object]:
-    """What decides the numbers in a file: layers, inputs, kinds and dtype."""
+    """What decides the numbers in a file: layers, inputs, moves over which it is the mean, kinds and dtype."""
     digest = hashlib.sha256(repr(arch.layers).encode())
+    for move in () if average is None else average.moves:  # known by what they do to the first input
+        digest.update(np.ascontiguousarray(move(x1[:1]).detach().cpu().numpy()).tobytes())
     for x in (x1, x2):
         digest.update(b"none" if x is None else repr((tuple(x.shape), str(x.dtype))).encode())
         if x is not None:

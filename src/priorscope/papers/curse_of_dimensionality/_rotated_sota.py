@@ -66,7 +66,7 @@ def network(name: str, input_shape: tuple[int, ...], outputs: int, width: int, s
     (n, channels, side, side) to outputs (n, outputs).
     """
     found = models.load(name)
-    if isinstance(found, models.Architecture | models.FiniteModel):
+    if isinstance(found, models.Architecture | models.FiniteModel | models.Invariant):
         return found.network(input_shape, width=width, outputs=outputs, seed=seed)
     if isinstance(found, models.RadialKernel):
         raise ValueError(f"rotated-sota trains networks; {name} is a kernel without one.")

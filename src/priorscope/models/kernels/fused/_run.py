@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from priorscope.models.kernels._plan import Plan
     from priorscope.models.kernels._schedule import Schedule
 
-__all__ = ["OutOfRange", "fused_kernel"]
+__all__ = ["OutOfRange", "fused_average", "fused_kernel"]
 
 
 class OutOfRange(Exception):
@@ -159,23 +159,57 @@ def fused_kernel(
     plan: Plan, x1: np.ndarray, x2: np.ndarray | None, with_ntk: bool, dtype: Any = np.float64
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """NNGP and NTK (None unless asked), computed in float64, handed back as ``dtype``; ``x2=None`` computes each pair once."""
-    symmetric = x2 is None
     a = Batch(plan, x1)
-    b = a if x2 is None else Batch(plan, x2)
+    K, T = between(plan, a, a if x2 is None else Batch(plan, x2), with_ntk, dtype, upper=x2 is None)
+    if x2 is None and plan.n_stages:  # without pixels the threads have done it
+        mirror(K)
+        mirror(T)
+    return K, T if with_ntk else None
+
+
+def fused_average(
+    plan: Plan,
+    firsts: Sequence[np.ndarray],
+    seconds: Sequence[np.ndarray],
+    with_ntk: bool,
+    dtype: Any = np.float64,
+    *,
+    symmetric: bool,
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """The mean of the kernels of all pairs of a first and a second batch; half of it is computed where it is ``symmetric``."""
+    n1, n2 = len(firsts[0]), len(seconds[0])
+    totals = np.zeros((2 if with_ntk else 1, n1, n2))
+    lefts = [Batch(plan, x) for x in firsts]
+    for second in seconds:
+        twin = next((a for a, x in zip(lefts, firsts) if x is second), None)
+        b = Batch(plan, second) if twin is None else twin
+        for a in lefts:
+            found = between(plan, a, b, with_ntk, dtype, upper=symmetric)
+            for total, values in zip(totals, found):
+                total += values
+    totals /= len(firsts) * len(seconds)
+    if symmetric:
+        for total in totals:
+            mirror(total)
+    return totals[0].astype(dtype), totals[1].astype(dtype) if with_ntk else None
+
+
+def between(
+    plan: Plan, a: Batch, b: Batch, with_ntk: bool, dtype: Any, *, upper: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Both kernels of all pairs; when ``upper`` only of those on and above the diagonal, and what stands below is not meant."""
     K, T = np.empty((a.n, b.n), dtype), np.empty((a.n, b.n) if with_ntk else (0, 0), dtype)
     if plan.n_stages:
         if plan.chain is not None:
-            k, t = chain(plan, a, b, symmetric, SHORT if dtype == np.float32 else LONG)
+            k, t = chain(plan, a, b, upper, SHORT if dtype == np.float32 else LONG)
         else:
-            k, t = pixel_stages(plan, a, b, symmetric, with_ntk)
-        all_rows(plan, k, t, a, b, ntk=with_ntk, symmetric=symmetric)
+            k, t = pixel_stages(plan, a, b, upper, with_ntk)
+        all_rows(plan, k, t, a, b, ntk=with_ntk, symmetric=upper)
         for full, values in ((K, k), (T, t)) if with_ntk else ((K, k),):
             full[...] = values
-            if symmetric:
-                mirror(full)
-        return K, T if with_ntk else None
-    vector_rows(plan, a, b, K, T, symmetric, with_ntk)
-    return K, T if with_ntk else None
+    else:
+        vector_rows(plan, a, b, K, T, upper, with_ntk)
+    return K, T
 
 
 @cache
@@ -276,7 +310,7 @@ def chain(plan: Plan, a: Batch, b: Batch, symmetric: bool, kind: int) -> tuple[n
     tasks = []
     for group, (dx, part) in enumerate((dx, part) for dx in starts for part in range(n_parts)):
         for i, j in pairs:
-            itself = symmetric and i == j
+            itself = symmetric and i == j and a is b
             n_shifts = height // 2 + 1 if itself else height
             tasks.append((i, j, group, dx, part * n_shifts // n_parts, (part + 1) * n_shifts // n_parts, itself))
     out_K, out_T = np.zeros((2, len(starts) * n_parts, a.n, b.n))
