@@ -40,7 +40,9 @@ def run(point: Point) -> Metrics:
     name, n, seed = point["data"], point["n"], point["seed"]
     word, _, dim = name.partition(" ")
     x = sphere(n, int(dim) + 1, seed=seed) if word == "sphere" else two_classes(name, n, 0, seed)[0]
-    inputs = np.unique(x.numpy().reshape(len(x), -1), axis=0)  # CIFAR-10 has images twice: their distance of zero says nothing
+    inputs = np.unique(
+        x.numpy().reshape(len(x), -1), axis=0
+    )  # CIFAR-10 has images twice: their distance of zero says nothing
     sizes = [int(v) for v in np.geomspace(n // 64, len(inputs), 7).round()]
     found = effective_dimension(inputs, sizes, subsets=2, seed=seed)
     return {
