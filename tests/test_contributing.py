@@ -12,7 +12,7 @@ from priorscope.data.formats._registry import forget_format
 PAGE = Path(__file__).resolve().parents[1] / "CONTRIBUTING.md"
 
 
-def test_a_layer_an_inference_a_probe_a_format_and_a_paper_are_added_as_told(monkeypatch):
+def test_everything_is_added_as_told(monkeypatch):
     text = PAGE.read_text()
     blocks = re.findall(r"```python\n(.*?)```", text, re.S)
     assert [line[4:] for line in text.splitlines() if line.startswith("### ")] == [
@@ -20,9 +20,11 @@ def test_a_layer_an_inference_a_probe_a_format_and_a_paper_are_added_as_told(mon
         "An inference",
         "A probe",
         "A format",
+        "A row of the profile",
+        "A section of the profile",
         "A paper",
     ]
-    assert len(blocks) == 5
+    assert len(blocks) == 7
     page = types.ModuleType("contributing")  # dataclasses look their module up
     monkeypatch.setitem(sys.modules, "contributing", page)
     for block in blocks:

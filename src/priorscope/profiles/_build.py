@@ -105,14 +105,16 @@ def estimator_of(row: Row, result: Profile) -> BaseEstimator:
     if isinstance(row.recipe, NetworkRecipe):
         return _network(row, row.recipe, result)
     assert isinstance(row.recipe, EstimatorRecipe)
-    if row.kind is Kind.ESTIMATOR:
-        return clone(row.recipe.estimator)
-    return make_pipeline(StandardScaler(), clone(row.recipe.estimator))
+    steps = [StandardScaler()] if row.recipe.scaled else []
+    if not row.recipe.native and result.kernel_shape != result.input_shape:
+        steps.insert(0, Shrink(tuple(result.input_shape), tuple(result.kernel_shape)))
+    made = clone(row.recipe.estimator)
+    return make_pipeline(*steps, made) if steps else made
 
 
 def _by_name(candidate: Candidate) -> Any:
     """The name of an architecture where a name says it all, else the model itself."""
-    plain = bool(candidate.options) or candidate.family == candidate.name
+    plain = not candidate.code and (bool(candidate.options) or candidate.family == candidate.name)
     return candidate.name if plain else candidate.model
 
 

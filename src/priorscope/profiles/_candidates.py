@@ -71,6 +71,7 @@ class Candidate:
     options: dict[str, int | float | str] = field(
         default_factory=dict, compare=False
     )  # what a named architecture was called with
+    code: str = field(default="", compare=False)  # the call that makes the model, where its name does not
 
     @property
     def closed_form(self) -> bool:

@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 from priorscope.profiles._build import chosen_rows, estimator_of
+from priorscope.profiles._row import EstimatorRecipe
 from priorscope.sklearn import KernelMachine, Shrink, TrainedNetwork
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ def code(result: Profile, kind: str | None = None) -> str:
     estimator = estimator_of(row, result)
     steps = [step for _, step in estimator.steps] if isinstance(estimator, Pipeline) else [estimator]
     needs: set[str] = set()
-    made = [_written(step, needs) for step in steps]
+    model = "" if isinstance(row.recipe, EstimatorRecipe) or row.recipe.candidate is None else row.recipe.candidate.code
+    made = [_written(step, needs, model) for step in steps]
     if (result.framed or len(result.input_shape) > 1) and not isinstance(steps[0], KernelMachine):
         shape = f"input_shape={tuple(result.input_shape)}" if len(result.input_shape) > 1 else ""
         made.insert(0, f"ps.sklearn.Encode({shape})")
@@ -64,8 +66,11 @@ def _split(arguments: str) -> list[str]:
     return [one.strip() for one in found]
 
 
-def _written(step: BaseEstimator, needs: set[str]) -> str:
-    """One estimator as a call, with the arguments that differ from their defaults; imports are added to ``needs``."""
+def _written(step: BaseEstimator, needs: set[str], model: str = "") -> str:
+    """One estimator as a call, with the arguments that differ from their defaults; imports are added to ``needs``.
+
+    ``model`` is the call that makes the model, where it has no name.
+    """
     kind = type(step)
     if kind.__module__.startswith("priorscope."):
         needs.add("import priorscope as ps")
@@ -74,10 +79,10 @@ def _written(step: BaseEstimator, needs: set[str]) -> str:
         package = ".".join(part for part in kind.__module__.split(".") if not part.startswith("_"))
         needs.add(f"from {package} import {kind.__name__}")
         place = ""
-    return f"{place}{kind.__name__}({', '.join(_arguments(step))})"
+    return f"{place}{kind.__name__}({', '.join(_arguments(step, model))})"
 
 
-def _arguments(step: BaseEstimator) -> list[str]:
+def _arguments(step: BaseEstimator, model: str = "") -> list[str]:
     """The arguments of a call: the model first, then those that are not as by default."""
     given = []
     values = step.get_params(deep=False)
@@ -88,7 +93,7 @@ def _arguments(step: BaseEstimator) -> list[str]:
         if isinstance(value, BaseEstimator):
             given.append(f"{type(value).__name__}({', '.join(_arguments(value))})")
         elif name in ("arch", "model") and isinstance(step, KernelMachine | TrainedNetwork):
-            given.append(repr(value) if isinstance(value, str) else "your_model")
+            given.append(repr(value) if isinstance(value, str) else model or "your_model")
         elif isinstance(step, Shrink) or (not _same(value, parameter.default) and name != "task"):
             prefix = "" if isinstance(step, Shrink) else f"{name}="
             given.append(f"{prefix}{float(f'{value:.4g}') if isinstance(value, float) else value!r}")

@@ -133,9 +133,7 @@ def as_dict(result: Profile) -> dict[str, object]:
             for s in result.data_symmetries
         ],
         "candidates": [_candidate(c, result.horizon) for c in result.candidates],
-        "expectations": result.expectations(),
-        "dimension": None if result.exponents is None else result.exponents.dimension.overlay,
-        "exponents": [] if result.exponents is None else result.exponents.table().to_dict("records"),
+        "sections": {name: found.plain() for name, found in result.findings.items()},
         "seconds": result.seconds,
         "cpu_seconds": result.cpu_seconds,
     }

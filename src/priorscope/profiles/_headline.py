@@ -122,7 +122,8 @@ def sentences(result: Profile) -> list[str]:
     elif metric.number(result.target_error) != metric.number(best.estimate.value):
         far = count(float(best.curve.grid[-1]))
         lines.append(f"{metric.text(result.target_error)} is not reached within {far} samples.")
-    return lines + [f"{reason[0].upper()}{reason[1:]}." for reason in (*best.reasons, *result.advice)]
+    lines += [f"{reason[0].upper()}{reason[1:]}." for reason in (*best.reasons, *result.advice)]
+    return lines + [line for found in result.findings.values() for line in found.spoken()]
 
 
 def _listed_draws(result: Profile) -> str:

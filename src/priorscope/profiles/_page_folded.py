@@ -26,7 +26,12 @@ _CLAIMS = {  # what each section rests on, by the ids of the record
 
 @dataclass(frozen=True)
 class Table:
-    """Columns by name, rows of cells in words, each with a colour or none."""
+    """Columns by name, rows of cells in words, each with a colour or none.
+
+    Example:
+        >>> Table("Two", ["a", "b"], [{"cells": ["1", "2"], "colour": ""}]).rows[0]["cells"]
+        ['1', '2']
+    """
 
     caption: str
     columns: Sequence[str]
@@ -35,7 +40,12 @@ class Table:
 
 @dataclass(frozen=True)
 class Folded:
-    """A section that opens on a click."""
+    """A part of the page that opens on a click: text, charts, tables, named groups of sentences, and the claims behind it.
+
+    Example:
+        >>> Folded("doubles", "Samples that are there twice", ["None is."]).title
+        'Samples that are there twice'
+    """
 
     id: str
     title: str
@@ -54,6 +64,7 @@ def everything(result: Profile, charts: Charts, figure: Figures) -> list[Folded]
         _symmetries(result),
         _geometry(result, charts, figure),
         _regime(result, charts, figure),
+        *(found.page(figure) for found in result.findings.values()),
         Folded(
             "method",
             "How this was made",
@@ -133,37 +144,16 @@ def _kernels(result: Profile, charts: Charts, figure: Figures) -> Folded | None:
         "kernels",
         "What each kernel prefers",
         ["A kernel learns its leading modes first: the faster the target fills up in the second chart, the fewer samples it "
-         "takes.", *result.expectations()[:1]],
+         "takes."],
         [
             figure("spectra", charts["spectra"], f"Eigenvalues of the kernels of {names}, falling with rank.",
                    "Eigenvalues of each kernel on the pilot, relative to the largest."),
             figure("power", charts["power"], f"Share of the target in the leading modes of {names}.",
                    "Share of the target in the first k modes."),
         ],
-        [Table("The same in numbers", columns, rows), *_exponents(result)],
+        [Table("The same in numbers", columns, rows)],
         claims=_claims("kernels"),
     )  # fmt: skip
-
-
-def _exponents(result: Profile) -> list[Table]:
-    """The exponent that each kernel machine's curve should reach, and what limits it; nothing where it was not measured."""
-    if result.exponents is None:
-        return []
-    rows = [
-        row_of(
-            [
-                str(r["candidate"]),
-                f"n^-{r['beta']:.2f} ({r['low']:.2f} to {r['high']:.2f})",
-                str(r["limited_by"]),
-                f"n^-{r['allowed']:.1f}",
-            ]
-        )
-        for r in result.exponents.table().to_dict("records")
-    ]
-    caption = (
-        "Exponent of the squared error by kernel components of the pilot; in brackets the range of three estimators"
-    )
-    return [Table(caption, ["architecture", "error falls like", "limited by", "its smoothness would allow"], rows)]
 
 
 _GROUPS = {  # at infinite width, for inputs of c channels at d positions: claim S0.1

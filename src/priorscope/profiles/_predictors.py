@@ -35,6 +35,7 @@ from priorscope.profiles._result import CandidateProfile
 from priorscope.profiles._row import EstimatorRecipe, KernelRecipe, NetworkRecipe, Recipe, Row
 from priorscope.profiles._trained import measure_network, plan, trainable
 from priorscope.profiles._view import View
+from priorscope.profiles.sources import EstimatorOffer
 
 __all__ = ["Predictors"]
 
@@ -215,39 +216,53 @@ class Predictors:
         truth = self.view.truth
         for reference in references(truth.classes, truth.targets.shape[1]):
             self.progress.say(f"{reference.name} on the pilot", 1.0)
-            self._estimator(reference.name, Kind.CLASSICAL, reference.words, reference.settings, self.view.inputs)
+            self._estimator(EstimatorOffer(reference.name, reference.words, reference.settings, Kind.CLASSICAL))
 
     def add_estimators(self, estimators: Sequence[tuple[str, BaseEstimator]]) -> None:
         """Estimators of the user, as they are."""
         for name, estimator in estimators:
             self.progress.say(f"{name} on the pilot", 1.0)
             try:
-                self._estimator(name, Kind.ESTIMATOR, "your estimator", (estimator,), self.view.native_inputs)
+                self._estimator(
+                    EstimatorOffer(name, "your estimator", (estimator,), Kind.ESTIMATOR, native=True, scaled=False)
+                )
             except Exception as error:  # theirs, not ours; all else that was measured stays
                 self.notes.append(f"{name}: could not be fitted on the pilot ({error}); it is not in the table")
 
-    def _estimator(
-        self, name: str, kind: Kind, words: str, settings: tuple[BaseEstimator, ...], inputs: object
-    ) -> None:
+    def add_offer(self, offer: EstimatorOffer) -> None:
+        """An estimator that a source offers; one that refuses this data is left out, and told."""
+        self.progress.say(f"{offer.name} on the pilot", 1.0)
+        try:
+            self._estimator(offer)
+        except ValueError as error:
+            self.notes.append(f"{offer.name}: could not be measured ({error}); it is not in the table")
+
+    def _estimator(self, offer: EstimatorOffer) -> None:
+        inputs = self.view.native_inputs if offer.native else self.view.inputs
         x = np.asarray(inputs, dtype=float).reshape(len(self.view.design), -1)
-        made = measure_estimator(settings, x, self.view.design, self.view.truth, self.metric)
+        made = measure_estimator(offer.settings, x, self.view.design, self.view.truth, self.metric)
         n = int(self.view.design.sizes(self.view.design.few)[-1])
-        tuned = "its settings tuned" if len(settings) > 1 else "as it is"
+        tuned = "its settings tuned" if len(offer.settings) > 1 else "as it is"
         self._add(
-            name,
-            kind,
-            words,
-            f"scikit-learn's {type(made.estimator).__name__}, {tuned}",
+            offer.name,
+            offer.kind,
+            offer.words,
+            offer.of or f"scikit-learn's {type(made.estimator).__name__}, {tuned}",
             made.held,
-            self._guides(),
+            self._guides(offer.like),
             made.fit_seconds * self.to / n,
-            EstimatorRecipe(made.estimator),
+            EstimatorRecipe(made.estimator, scaled=offer.scaled, native=offer.native),
+            architecture=offer.like,
             seconds=made.seconds,
         )
 
+    def so_far(self) -> list[Row]:
+        """Rows in the order of their estimates, before anything else is known of them."""
+        return sorted(self.rows, key=lambda row: row.estimate.value)
+
     def finished(self, baseline: float, target: float | None) -> tuple[tuple[Row, ...], float]:
         """Rows in order with their standings, and the target whose sample cost they tell: half the first row's error now."""
-        rows = sorted(self.rows, key=lambda row: row.estimate.value)
+        rows = self.so_far()
         first = self.ahead[rows[0].name]
         ratios = [None, *(ratio_of(self.ahead[r.name], first, level=self.level) for r in rows[1:])]
         goal = target if target is not None else max(rows[0].now[1].value / 2, 1e-12)

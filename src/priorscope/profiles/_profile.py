@@ -17,9 +17,8 @@ from priorscope.probes import CautionKind
 from priorscope.probes.curves.pilot import prepare
 from priorscope.profiles._architecture import Grams, deepened, measure_architecture
 from priorscope.profiles._baseline import Baseline, baseline_of
-from priorscope.profiles._candidates import Candidate, default_candidates, variations
+from priorscope.profiles._candidates import Candidate, default_candidates
 from priorscope.profiles._choose_metric import choose_metric
-from priorscope.profiles._exponents import exponents_of
 from priorscope.profiles._held_out import HeldOut
 from priorscope.profiles._memory import resident
 from priorscope.profiles._metric import Metric
@@ -29,11 +28,14 @@ from priorscope.profiles._regime import Distance
 from priorscope.profiles._result import CandidateProfile, Profile
 from priorscope.profiles._robust import heavy_tails, outliers, rare_classes
 from priorscope.profiles._row import Row
+from priorscope.profiles._scene import Scene
 from priorscope.profiles._symmetry import data_symmetries
 from priorscope.profiles._user_model import load_model, user_candidate
 from priorscope.profiles._user_network import UserNetwork
 from priorscope.profiles._view import View, look
 from priorscope.profiles._why import augmentation, reasons
+from priorscope.profiles.sections import SECTIONS, Finding
+from priorscope.profiles.sources import SOURCES
 
 __all__ = ["profile"]
 
@@ -208,7 +210,10 @@ def profile(
     predictors = Predictors(view, measure, asked, level, seed, steps)
     kernels = len(found) + 2 * (candidates is None)
     steps.expect(
-        _KERNEL * kernels + _CLASSICAL * (4 * classical + len(estimators)) + _NETWORK * min(kernels, 6) * trials
+        _KERNEL * kernels
+        + _CLASSICAL * (4 * classical + len(estimators))
+        + _NETWORK * min(kernels, 6) * trials
+        + sum(section.work for section in SECTIONS.values() if deep or not section.deep)
     )
     megabytes = resident()
     measured: list[CandidateProfile] = []
@@ -224,10 +229,12 @@ def profile(
 
     for candidate in found:
         add(candidate)
-    if candidates is None:  # other nonlinearities for the architecture that does best with ReLU
-        best = min((c for c in measured if c.candidate.options), key=lambda c: predictors.ahead[c.name].log)
-        for candidate in variations(best.candidate):
-            add(candidate)
+    symmetries = tuple(data_symmetries(view.pilot.inputs, view.pilot.targets, view.pilot.labels))
+    scene = Scene(view, measure, asked, level, seed, symmetries)
+    if candidates is None:
+        for source in SOURCES.values():
+            for offer in source.offer(scene.grown(measured, seen, predictors.so_far())):
+                add(offer) if isinstance(offer, Candidate) else predictors.add_offer(offer)
     if classical:
         predictors.add_classical()
     predictors.add_estimators(estimators)
@@ -237,12 +244,12 @@ def profile(
         raise ValueError(f"nothing could be measured: {'; '.join(predictors.notes)}.")
     baseline = baseline_of(view.truth.targets, view.truth.labels, measure, view.truth.unit)
     rows, goal = predictors.finished(baseline.value, target_error)
-    symmetries = data_symmetries(view.pilot.inputs, view.pilot.targets, view.pilot.labels)
     if deep:
         steps.say("blind spots, lazy or feature learning", _NETWORK)
         measured = _deepened(measured, rows, view)
     rows = _with_reasons(rows, measured, symmetries)
     held = predictors.ahead[rows[0].name].held
+    findings, refused = _findings(scene.grown(measured, seen, rows), steps, deep=deep)
     steps.finish()
     return Profile(
         data=ready.name,
@@ -253,9 +260,20 @@ def profile(
         target_error=goal,
         baseline=baseline,
         candidates=tuple(measured),
-        data_symmetries=tuple(symmetries),
-        notes=(*prepared.notes, *notes, *predictors.notes, *(x for c in measured for x in c.notes), *loaded.notes),
-        warnings=(*_warnings(rows, measured, view, baseline, asked), *_of_data(ready, view, held, rows[0])),
+        data_symmetries=symmetries,
+        notes=(
+            *prepared.notes,
+            *notes,
+            *predictors.notes,
+            *(x for c in measured for x in c.notes),
+            *loaded.notes,
+            *refused,
+        ),
+        warnings=(
+            *_warnings(rows, measured, view, baseline, asked),
+            *_of_data(ready, view, held, rows[0]),
+            *(care for found in findings.values() for care in found.warnings()),
+        ),
         seconds=clock.perf_counter() - wall,
         cpu_seconds=clock.process_time() - cpu,
         unit=prepared.unit,
@@ -265,9 +283,27 @@ def profile(
         rows=rows,
         metric=measure,
         draws=view.design.draws,
-        exponents=exponents_of(view, seen),
+        findings=findings,
         advice=augmentation(symmetries, next((c for c in measured if c.name == rows[0].architecture), None)),
     )
+
+
+def _findings(scene: Scene, steps: Progress, *, deep: bool) -> tuple[dict[str, Finding], list[str]]:
+    """What the sections found, by name, and notes on those that refused the data."""
+    found: dict[str, Finding] = {}
+    refused = []
+    for section in SECTIONS.values():
+        if section.deep and not deep:
+            continue
+        steps.say(section.name.replace("-", " "), section.work)
+        try:
+            made = section.measure(scene)
+        except ValueError as error:
+            refused.append(f"{section.name.replace('-', ' ')}: not measured ({error})")
+            continue
+        if made is not None:
+            found[section.name] = made
+    return found, refused
 
 
 def _deepened(measured: list[CandidateProfile], rows: Sequence[Row], view: View) -> list[CandidateProfile]:

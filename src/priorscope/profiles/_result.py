@@ -23,6 +23,7 @@ from priorscope.profiles._symmetry import DataSymmetry
 if TYPE_CHECKING:
     import altair as alt
 
+    from priorscope.profiles.sections import Finding
     from priorscope.sklearn import Shortlist
 
 __all__ = ["CandidateProfile", "Profile"]
@@ -109,8 +110,16 @@ class Profile:
     input_shape: tuple[int, ...] = ()  # of one input as it came, which networks are given
     advice: tuple[str, ...] = ()  # what the symmetries of the labels suggest
     kernel_shape: tuple[int, ...] = ()  # of one input as kernels see it: large images and signals are averaged
-    exponents: ExpectedExponents | None = field(default=None, repr=False)  # None: too few samples
+    findings: dict[str, Finding] = field(default_factory=dict, repr=False)  # of sections, by name
     framed: bool = False  # whether inputs came in a frame, whose words and gaps are encoded
+
+    @property
+    def exponents(self) -> ExpectedExponents | None:
+        """The exponents that curves of kernel machines should reach; None of few samples."""
+        from priorscope.profiles.sections._exponents import Exponents
+
+        found = self.findings.get("exponents")
+        return found.found if isinstance(found, Exponents) else None
 
     @property
     def to(self) -> int:

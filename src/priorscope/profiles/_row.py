@@ -120,7 +120,7 @@ class NetworkRecipe:
 class EstimatorRecipe:
     """How to build a classical model: an estimator of scikit-learn, not fitted, with the settings that did best.
 
-    It takes flat rows standardised to mean 0 and variance 1, as the profile gave them.
+    It takes flat rows: ``scaled`` to mean 0 and variance 1 first; ``native``: at their own size, else as kernels see them.
 
     Example:
         >>> from sklearn.svm import SVC
@@ -129,6 +129,8 @@ class EstimatorRecipe:
     """
 
     estimator: BaseEstimator
+    scaled: bool = True
+    native: bool = False
 
 
 Recipe = KernelRecipe | NetworkRecipe | EstimatorRecipe

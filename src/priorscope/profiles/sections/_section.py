@@ -1,0 +1,69 @@
+"""What more a profile measures: a section has a measurement, sentences, a part of the page and entries in JSON."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from priorscope.checks import POSITIVE, checked
+from priorscope.profiles._scene import Scene
+
+if TYPE_CHECKING:
+    from priorscope.profiles._page_folded import Folded
+    from priorscope.profiles._page_sections import Figures
+
+__all__ = ["Finding", "Section"]
+
+
+class Finding(ABC):
+    """What a section found: the same numbers in words, in JSON and on the page.
+
+    Example:
+        >>> class Nothing(Finding):
+        ...     def sentences(self): return ["Nothing was found."]
+        ...     def plain(self): return {"found": 0}
+        ...     def page(self, figure): return None
+        >>> Nothing().warnings(), Nothing().spoken()
+        ([], [])
+    """
+
+    @abstractmethod
+    def sentences(self) -> list[str]:
+        """All there is to say, in full sentences; every figure says at which n it was measured."""
+
+    @abstractmethod
+    def plain(self) -> dict[str, object]:
+        """The numbers in plain lists and dictionaries, for JSON."""
+
+    @abstractmethod
+    def page(self, figure: Figures) -> Folded | None:
+        """The folded part of the page (None: none); ``figure(name, chart, alt, caption)`` places a chart."""
+
+    def spoken(self) -> list[str]:
+        """The sentences that belong in the verdict, if any."""
+        return []
+
+    def warnings(self) -> list[str]:
+        """What to be careful about, if anything."""
+        return []
+
+
+@checked(work=POSITIVE)
+@dataclass(frozen=True)
+class Section:
+    """A name (the key in JSON and in ``Profile.findings``) and what measures it; ``deep``: only where ``deep=True``.
+
+    ``measure`` gives None where there is nothing to say; a ``ValueError`` becomes a note. ``work`` is about how many seconds it
+    takes, for the time left.
+
+    Example:
+        >>> Section("silence", lambda scene: None).deep
+        False
+    """
+
+    name: str
+    measure: Callable[[Scene], Finding | None] = field(repr=False)
+    deep: bool = False
+    work: float = 1.0
