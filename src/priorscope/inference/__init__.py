@@ -13,6 +13,7 @@ from priorscope.inference.kernels._kernel_regression import FittedKernel, Kernel
 from priorscope.inference.kernels._ridge_path import RidgePath
 from priorscope.inference.kernels._spectral import NumericalRepair, Repair, Schedule, Spectral
 from priorscope.inference.kernels._support_vectors import FittedMachine, SupportVectorMachine
+from priorscope.inference.networks._descent import descend
 from priorscope.inference.networks._fourth_order import FourthOrderFlow
 from priorscope.inference.networks._gradient_descent import GradientDescent
 from priorscope.inference.networks._gradient_flow import GradientFlow
@@ -43,6 +44,7 @@ __all__ = [
     "GradientFlow",
     "FourthOrderFlow",
     "train_hinge",
+    "descend",
     "TrainingRun",
     "Members",
     "train_stacked",

@@ -17,9 +17,9 @@ from priorscope.probes import BlindSpots, blind_spots, spectrum
 from priorscope.probes.curves.forecast import forecast_gram
 from priorscope.probes.curves.pilot import gram_of
 from priorscope.profiles._candidates import Candidate, is_kernel_family
+from priorscope.profiles._kernel_distance import distance_at_width, place_of
 from priorscope.profiles._memory import PeakMemory
-from priorscope.profiles._network import network_blind_spots, network_gram, network_regime, network_symmetries
-from priorscope.profiles._regime import kernel_regime, place_of
+from priorscope.profiles._network import network_blind_spots, network_distance, network_gram, network_symmetries
 from priorscope.profiles._result import CandidateProfile
 from priorscope.profiles._symmetry import model_symmetries
 from priorscope.profiles._user_network import UserNetwork
@@ -94,11 +94,11 @@ def deepened(c: CandidateProfile, view: View, *, place: bool) -> CandidateProfil
     """The architecture with its blind spots and its distance from its kernel, by finite networks; ``place``: lazy or not."""
     began, model, notes = clock.perf_counter(), c.candidate.model, list(c.notes)
     if isinstance(model, UserNetwork):
-        state = network_regime(model, view.native_pilot.inputs, torch.as_tensor(view.native_pilot.targets))
+        state = network_distance(model, view.native_pilot.inputs, torch.as_tensor(view.native_pilot.targets))
         blind, more = network_blind_spots(model, c.name, view.native, view.small)
         notes += [f"{c.name}: {note}" for note in more]
     elif is_kernel_family(model):
-        state = kernel_regime(model, view.pilot.inputs, torch.as_tensor(view.pilot.targets))
+        state = distance_at_width(model, view.pilot.inputs, torch.as_tensor(view.pilot.targets))
         blind = _blind(c.candidate, view.small)
     else:
         return c

@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from priorscope.profiles._curves_chart import curves
+from priorscope.profiles._kernel_distance import AWAY, NEAR
 
 if TYPE_CHECKING:
     import altair as alt
@@ -55,7 +56,7 @@ def _by_rank(
             rows.append(pd.DataFrame({"rank": keep + 1, name: found[keep], "model": c.name}))
     pick, shown = _shared()
     whole = pd.concat(rows)
-    return (
+    chart: alt.Chart = (
         alt.Chart(whole)
         .mark_line(point=alt.OverlayMarkDef(size=14))
         .encode(
@@ -68,6 +69,7 @@ def _by_rank(
         .add_params(pick)
         .properties(width="container", height=260)
     )
+    return chart
 
 
 def spectra(result: Profile) -> alt.TopLevelMixin:
@@ -93,8 +95,9 @@ def geometry(result: Profile) -> alt.TopLevelMixin:
     def seen(c: CandidateProfile) -> NDArray[np.float64] | None:
         if c.blind is None:
             return None
-        lam = c.blind.geometry.eigenvalues.double().numpy()
-        return lam / lam.mean()
+        lam: NDArray[np.float64] = c.blind.geometry.eigenvalues.double().numpy()
+        found: NDArray[np.float64] = lam / lam.mean()
+        return found
 
     y = alt.Y("visibility:Q", title="squared gradient / mean").scale(type="log").axis(format="~g")
     return _by_rank(result, seen, y, "direction, by rank", least=1e-6)
@@ -126,8 +129,9 @@ def regime(result: Profile) -> alt.TopLevelMixin:
             tooltip=["model", "measure", alt.Tooltip("distance:Q", format=".3g")],
         )
     )
-    rules = alt.Chart(pd.DataFrame({"distance": [0.15, 0.5]})).mark_rule(strokeDash=[4, 4], opacity=0.6).encode(x=x)
-    return (dots + rules).properties(width="container", height=40 + 20 * len(names))
+    rules = alt.Chart(pd.DataFrame({"distance": [NEAR, AWAY]})).mark_rule(strokeDash=[4, 4], opacity=0.6).encode(x=x)
+    both: alt.LayerChart = dots + rules
+    return both.properties(width="container", height=40 + 20 * len(names))
 
 
 def all_charts(result: Profile) -> dict[str, alt.TopLevelMixin]:

@@ -136,13 +136,13 @@ def _scores(estimator: BaseEstimator, x: Array, truth: Truth, part: Part) -> tup
         sure[:, trained[0]] = 1.0
         return sure, True
     estimator.fit(x[part.train], trained)
-    seen = np.asarray(estimator.classes_, dtype=int)  # type: ignore[attr-defined]
+    seen = np.asarray(estimator.classes_, dtype=int)
     if callable(getattr(estimator, "predict_proba", None)):
         found = np.zeros((n, classes))
-        found[:, seen] = np.asarray(estimator.predict_proba(x[part.test]))  # type: ignore[attr-defined]
+        found[:, seen] = np.asarray(estimator.predict_proba(x[part.test]))
         return found, True
     if callable(getattr(estimator, "decision_function", None)):
-        raw = np.asarray(estimator.decision_function(x[part.test]), dtype=float)  # type: ignore[attr-defined]
+        raw = np.asarray(estimator.decision_function(x[part.test]), dtype=float)
         raw = np.stack([-raw, raw], 1) / 2 if raw.ndim == 1 else raw
         found = np.full((n, classes), raw.min() - 1)
         found[:, seen] = raw

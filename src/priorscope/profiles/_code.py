@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 from typing import TYPE_CHECKING
 
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
+from priorscope import sklearn as ours
 from priorscope.profiles._build import chosen_rows, estimator_of
 from priorscope.profiles._row import EstimatorRecipe
 from priorscope.sklearn import KernelMachine, Shrink, TrainedNetwork
@@ -72,11 +74,11 @@ def _written(step: BaseEstimator, needs: set[str], model: str = "") -> str:
     ``model`` is the call that makes the model, where it has no name.
     """
     kind = type(step)
-    if kind.__module__.startswith("priorscope."):
+    if kind in (getattr(ours, name) for name in ours.__all__):
         needs.add("import priorscope as ps")
         place = "ps." if isinstance(step, KernelMachine) else "ps.sklearn."
     else:
-        package = ".".join(part for part in kind.__module__.split(".") if not part.startswith("_"))
+        package = ".".join(itertools.takewhile(lambda part: not part.startswith("_"), kind.__module__.split(".")))
         needs.add(f"from {package} import {kind.__name__}")
         place = ""
     return f"{place}{kind.__name__}({', '.join(_arguments(step, model))})"

@@ -128,7 +128,8 @@ def curves(result: Profile) -> alt.TopLevelMixin:
             x=x, y=y, color=colour, tooltip=["model:N", alt.Tooltip("told:N", title=f"at {result.to:,} samples")]
         ),
     ]  # fmt: skip
-    return alt.layer(*layers).resolve_scale(color="independent").properties(width="container", height=280)
+    chart: alt.LayerChart = alt.layer(*layers).resolve_scale(color="independent")
+    return chart.properties(width="container", height=280)
 
 
 def _grey(frame: pd.DataFrame, names: list[str], x: alt.X, y: alt.Y, tip: Sequence[object]) -> alt.Chart:
@@ -148,7 +149,7 @@ def _grey(frame: pd.DataFrame, names: list[str], x: alt.X, y: alt.Y, tip: Sequen
         titleFontSize=11,
         rowPadding=1,
     )
-    return (
+    chart: alt.Chart = (
         alt.Chart(frame)
         .mark_line(clip=True)
         .encode(
@@ -163,3 +164,4 @@ def _grey(frame: pd.DataFrame, names: list[str], x: alt.X, y: alt.Y, tip: Sequen
         )
         .add_params(clicked)
     )
+    return chart

@@ -175,10 +175,9 @@ def extrapolate(
     total = sampling + prior + growth + few
     half = float(norm.ppf(0.5 + level / 2)) * np.sqrt(total)
     most = 1.0 if metric.percent else np.inf
-    ahead = [_shown(metric, np.minimum(np.exp(log + side * half), most), unit) for side in (0, -1, 1)]
-    ends = _measured_ends(spread, values, metric, samples)
-    measured = [_shown(metric, v, unit) for v in (values, *ends)]
-    curve = ErrorCurve(sizes, *measured, grid, *ahead)  # type: ignore[call-arg]
+    middle, low, high = (_shown(metric, np.minimum(np.exp(log + side * half), most), unit) for side in (0, -1, 1))
+    measured = [_shown(metric, v, unit) for v in (values, *_measured_ends(spread, values, metric, samples))]
+    curve = ErrorCurve(sizes, measured[0], measured[1], measured[2], grid, middle, low, high)
     place = np.log(to)
     here, own = (float(np.interp(place, np.log(grid), v)) for v in (log, prior))
     x = np.array([1.0, np.log(to / sizes[-1])])

@@ -67,7 +67,8 @@ def _log_loss(scores: list[Array], labels: list[NDArray[np.int64]], classes: int
     def each(scale: float) -> Array:
         z = scale * every
         z = z - z.max(1, keepdims=True)
-        return np.log(np.exp(z).sum(1)) - z[np.arange(len(z)), known]
+        loss: Array = np.log(np.exp(z).sum(1)) - z[np.arange(len(z)), known]
+        return loss
 
     best = minimize_scalar(lambda u: float(each(float(np.exp(u))).mean()), bounds=(-3.0, 6.0), method="bounded")
     found = each(float(np.exp(best.x)))

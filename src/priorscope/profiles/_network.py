@@ -13,14 +13,14 @@ from torch import Tensor, nn
 
 from priorscope.probes import BlindSpots, blind_spots, empirical_ntk
 from priorscope.probes.curves.pilot import Pilot, gram_of
-from priorscope.profiles._regime import Regime, short_run
+from priorscope.profiles._kernel_distance import KernelDistance, short_run
 from priorscope.profiles._symmetry import moves_of
 from priorscope.profiles._user_network import UserNetwork
 
 if TYPE_CHECKING:
     from priorscope.data import Dataset
 
-__all__ = ["network_blind_spots", "network_gram", "network_regime", "network_symmetries"]
+__all__ = ["network_blind_spots", "network_distance", "network_gram", "network_symmetries"]
 
 _SECONDS = 20.0  # of processor time for a kernel matrix; a larger one is not begun when it would take longer
 _LARGE = 20_000_000  # parameters times outputs beyond which one output stands for all
@@ -86,7 +86,9 @@ def network_symmetries(network: UserNetwork, inputs: Tensor, spread: float | Non
     return found
 
 
-def network_regime(network: UserNetwork, inputs: Tensor, targets: Tensor, *, draws: int = 3, n: int = 16) -> Regime:
+def network_distance(
+    network: UserNetwork, inputs: Tensor, targets: Tensor, *, draws: int = 3, n: int = 16
+) -> KernelDistance:
     r"""Spread of the kernel over new weights of the same network, and its change in a short training run.
 
     Without a closed form the mean over draws stands for the limit:

@@ -79,6 +79,7 @@ def _claims(name: str) -> str:
 
 
 def _predictors(result: Profile) -> Folded:
+    """Every predictor with its kind, standing, errors now and at the size asked about, sample cost and training time."""
     metric = result.metric
     columns = [
         "predictor",
@@ -131,6 +132,7 @@ def _half(c: CandidateProfile) -> str:
 
 
 def _kernels(result: Profile, charts: Charts, figure: Figures) -> Folded | None:
+    """Spectra of the kernels and how fast the target fills their leading modes; None where there are no kernels."""
     if not result.candidates:
         return None
     names = ", ".join(c.name for c in result.candidates)

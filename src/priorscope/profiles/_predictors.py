@@ -238,6 +238,7 @@ class Predictors:
             self.notes.append(f"{offer.name}: could not be measured ({error}); it is not in the table")
 
     def _estimator(self, offer: EstimatorOffer) -> None:
+        """Measure the offered estimator of scikit-learn on flat rows, and keep it as a row."""
         inputs = self.view.native_inputs if offer.native else self.view.inputs
         x = np.asarray(inputs, dtype=float).reshape(len(self.view.design), -1)
         made = measure_estimator(offer.settings, x, self.view.design, self.view.truth, self.metric)

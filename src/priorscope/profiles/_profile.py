@@ -20,16 +20,16 @@ from priorscope.profiles._baseline import Baseline, baseline_of
 from priorscope.profiles._candidates import Candidate, default_candidates
 from priorscope.profiles._choose_metric import choose_metric
 from priorscope.profiles._held_out import HeldOut
+from priorscope.profiles._kernel_distance import Distance
 from priorscope.profiles._memory import resident
 from priorscope.profiles._metric import Metric
 from priorscope.profiles._predictors import Predictors
 from priorscope.profiles._progress import Progress, Step
-from priorscope.profiles._regime import Distance
 from priorscope.profiles._result import CandidateProfile, Profile
 from priorscope.profiles._robust import heavy_tails, outliers, rare_classes
 from priorscope.profiles._row import Row
 from priorscope.profiles._scene import Scene
-from priorscope.profiles._symmetry import data_symmetries
+from priorscope.profiles._symmetry import DataSymmetry, data_symmetries
 from priorscope.profiles._user_model import load_model, user_candidate
 from priorscope.profiles._user_network import UserNetwork
 from priorscope.profiles._view import View, look
@@ -110,14 +110,14 @@ def _warnings(
 
 
 def _with_reasons(
-    rows: Sequence[Row], measured: Sequence[CandidateProfile], symmetries: Sequence[object]
+    rows: Sequence[Row], measured: Sequence[CandidateProfile], symmetries: Sequence[DataSymmetry]
 ) -> tuple[Row, ...]:
     """Rows with the reasons of their architectures after their own."""
     by_name = {c.name: c for c in measured}
     told = []
     for row in rows:
         c = by_name.get(row.architecture or "")
-        more = (row.words,) if c is None else reasons(c, symmetries)  # type: ignore[arg-type]
+        more = (row.words,) if c is None else reasons(c, symmetries)
         told.append(replace(row, reasons=(*more[:1], *row.reasons, *more[1:])))
     return tuple(told)
 

@@ -14,9 +14,9 @@ import pandas as pd
 from priorscope.probes import BlindSpots, ExpectedExponents, Forecast, SamplesNeeded, Spectrum
 from priorscope.profiles._baseline import Baseline
 from priorscope.profiles._candidates import Candidate
+from priorscope.profiles._kernel_distance import KernelDistance
 from priorscope.profiles._kind import Kind
 from priorscope.profiles._metric import Metric
-from priorscope.profiles._regime import Regime
 from priorscope.profiles._row import Row
 from priorscope.profiles._symmetry import DataSymmetry
 
@@ -49,7 +49,7 @@ class CandidateProfile:
     needed: SamplesNeeded
     symmetries: dict[str, str]
     blind: BlindSpots | None
-    regime: Regime | None
+    regime: KernelDistance | None
     seconds: float
     megabytes: float
     notes: tuple[str, ...] = ()

@@ -33,6 +33,7 @@ def _shown(result: Profile) -> list[Row]:
 
 
 def _cells(result: Profile) -> tuple[list[str], list[list[str]]]:
+    """Names of the columns and the cells of the rows that are shown."""
     metric = result.metric
     columns = ["predictor", "kind", "measured", f"at {result.to:,} samples", "standing"]
     rows = []

@@ -92,7 +92,7 @@ def operations_per_sample(network: nn.Module, sample: Tensor) -> float:
     """Floating-point operations of one sample through the network and back."""
     with torch.no_grad(), FlopCounterMode(display=False) as counter:
         network.eval()(sample[:1].float())
-    return 3.0 * counter.get_total_flops()
+    return 3.0 * float(counter.get_total_flops())
 
 
 def plan(candidate: Candidate, inputs: Tensor, outputs: int, budget: float, n: int) -> Plan | None:

@@ -58,7 +58,8 @@ def user_candidate(
         name = own
 
     def build(seed: int) -> nn.Module:
-        return from_factory(model, input_shape, outputs, seed)
+        made: nn.Module = from_factory(model, input_shape, outputs, seed)
+        return made
 
     return _candidate(build(0), build, name, input_shape, outputs, inputs, scaling)
 

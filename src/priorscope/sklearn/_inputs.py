@@ -90,6 +90,7 @@ class Inputs:
         return self._marked(filled, "steps", found)
 
     def _marked(self, filled: Array, form: str, found: dict[int, Array]) -> Inputs:
+        """The same with marks of the values ``found`` of each feature, scaled so that a feature's marks together count as one."""
         owners = np.concatenate([np.full(len(v), j) for j, v in found.items()]).astype(np.int64)
         marks = np.concatenate(list(found.values()))
         raw = replace(self, form=form, marks=marks, owners=owners)

@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import ClassifierTags, RegressorTags, Tags
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from priorscope.checks import FRACTION, check
 from priorscope.contracts import KernelModel, Shape, kernel_matrix
 from priorscope.inference import RidgePath
+from priorscope.sklearn._estimator import is_frame, only_if
 from priorscope.sklearn._fit import fitted, settings_checked
 from priorscope.sklearn._loss import probabilities
 from priorscope.sklearn._rows import Rows, needs_encoding
@@ -36,7 +36,7 @@ def _classifies(machine: KernelMachine) -> bool:
     return True
 
 
-class KernelMachine(BaseEstimator):  # type: ignore[misc]
+class KernelMachine(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     r"""Classification or regression with an infinite-width network: :math:`f(x) = b + K(x, X)\,\alpha`.
 
     K is the tangent (NTK) or the Gaussian-process kernel (NNGP) of an architecture; :math:`\alpha, b` minimise
@@ -91,6 +91,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         features: str | None = None,
         seed: int = 0,
     ) -> None:
+        """Keep the settings; :meth:`fit` checks them, as scikit-learn asks of estimators."""
         self.arch = arch
         self.task = task
         self.kind = kind
@@ -125,7 +126,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
             self.rows_ = Rows.learnt(X, self.input_shape)
             rows = self.rows_(X)
             validate_data(self, X, reset=True, skip_check_array=True)
-            self.n_features_in_ = len(X.columns) if hasattr(X, "columns") else rows.shape[1]
+            self.n_features_in_ = len(X.columns) if is_frame(X) else rows.shape[1]
         else:
             rows, _ = validate_data(
                 self, X, y, dtype=np.float64, ensure_all_finite="allow-nan", multi_output=True, ensure_min_samples=2
@@ -189,13 +190,13 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
             self._gaussian = spread = Spread(self.model_, self.kind_, self.X_fit_, self.ridge_)
         return spread(self.inputs_(rows))
 
-    @available_if(_classifies)
+    @only_if(_classifies)
     def decision_function(self, X: Any) -> Array:
         """One score per class (n, classes), or for two classes the score of the second (n,)."""
         f = self._function(X)
         return f[:, 1] - f[:, 0] if len(self.classes_) == 2 else f
 
-    @available_if(_classifies)
+    @only_if(_classifies)
     def predict_proba(self, X: Any) -> Array:
         """Probabilities of the classes: softmax of the scores at the temperature that suits the left-out scores best."""
         f = self._function(X)
@@ -236,7 +237,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]
         return load(cls(), Path(path), arch)
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "dual_coef_")
+        return "dual_coef_" in vars(self)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

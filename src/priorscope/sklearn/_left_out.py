@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import Pipeline
 
+from priorscope.sklearn._estimator import gives_probabilities, gives_scores
 from priorscope.sklearn._kernel_machine import KernelMachine
 
 __all__ = ["closed_form", "folds_of", "may_be_closed", "refitted", "scores_of"]
@@ -85,9 +86,9 @@ def scores_of(estimator: BaseEstimator, rows: Array, classes: NDArray[Any] | Non
     if classes is None:
         found = np.asarray(estimator.predict(rows), dtype=np.float64)
         return found.reshape(len(rows), -1)
-    if hasattr(estimator, "predict_proba"):
+    if gives_probabilities(estimator):
         given = np.asarray(estimator.predict_proba(rows), dtype=np.float64)
-    elif hasattr(estimator, "decision_function"):
+    elif gives_scores(estimator):
         given = np.asarray(estimator.decision_function(rows), dtype=np.float64)
         given = np.stack([-given, given], 1) / 2 if given.ndim == 1 else given
     else:

@@ -74,7 +74,7 @@ def losses(scores: Array, problem: Problem, metric: str) -> Array:
     if metric == "log-loss":
         p = probabilities(scores, temperature(scores, labels, problem.weights))
         return -np.log(np.maximum(p[np.arange(len(labels)), labels], 1e-12))
-    wrong = (scores.argmax(1) != labels).astype(np.float64)
+    wrong: Array = (scores.argmax(1) != labels).astype(np.float64)
     if metric == "error":
         return wrong
     counts = np.bincount(labels, minlength=scores.shape[1])

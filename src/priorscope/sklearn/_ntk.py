@@ -18,7 +18,7 @@ from priorscope.models import fcn
 __all__ = ["NTKClassifier", "NTKRegressor"]
 
 
-class _KernelEstimator(BaseEstimator):
+class _KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     """What both estimators share: the kernel of an architecture, solved once, in float64."""
 
     def __init__(
@@ -42,7 +42,7 @@ class _KernelEstimator(BaseEstimator):
             return x
         if int(np.prod(self.input_shape)) != x.shape[1]:
             raise ValueError(
-                f"input_shape {tuple(self.input_shape)} needs {int(np.prod(self.input_shape))} features a row; "
+                f"input_shape {tuple(self.input_shape)} needs {int(np.prod(self.input_shape))} features per row; "
                 f"X has {x.shape[1]}. Reshape or drop columns, or pass another input_shape."
             )
         return x.reshape(len(x), *self.input_shape)
@@ -70,10 +70,11 @@ class _KernelEstimator(BaseEstimator):
         check_is_fitted(self)
         rows = validate_data(self, X, reset=False, dtype=np.float64)
         cross = self._gram(self._inputs(rows), self.X_fit_)
-        return cross.numpy() @ self.dual_coef_ + self.offset_
+        found: NDArray[np.float64] = cross.numpy() @ self.dual_coef_ + self.offset_
+        return found
 
 
-class NTKRegressor(RegressorMixin, _KernelEstimator):  # type: ignore[misc]
+class NTKRegressor(RegressorMixin, _KernelEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     r"""Regression with an infinite-width network: :math:`f(x) = \bar y + K(x,X)(K + r)^{-1}(y - \bar y)`.
 
     Args: ``arch`` an architecture (None: two hidden ReLU layers with biases of variance 0.1); ``ridge`` r on the
@@ -106,7 +107,7 @@ class NTKRegressor(RegressorMixin, _KernelEstimator):  # type: ignore[misc]
         return tags
 
 
-class NTKClassifier(ClassifierMixin, _KernelEstimator):  # type: ignore[misc]
+class NTKClassifier(ClassifierMixin, _KernelEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     """Classification with an infinite-width network: regression on centred one-hot targets, the largest output wins.
 
     Arguments as in :class:`NTKRegressor`.
@@ -129,11 +130,12 @@ class NTKClassifier(ClassifierMixin, _KernelEstimator):  # type: ignore[misc]
         return self
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """One score a class (n, classes), or for two classes the score of the second (n,)."""
+        """One score per class (n, classes), or for two classes the score of the second (n,)."""
         f = self._function(X)
         return f[:, 1] - f[:, 0] if len(self.classes_) == 2 else f
 
     def predict(self, X: ArrayLike) -> NDArray[np.generic]:
         """The class of the largest score."""
         f = self._function(X)  # first: it says so when there was no fit
-        return self.classes_[f.argmax(1)]
+        found: NDArray[np.generic] = self.classes_[f.argmax(1)]
+        return found

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from priorscope.contracts import Shape
 from priorscope.data import Encoding
+from priorscope.sklearn._estimator import is_frame
 
 __all__ = ["Rows", "needs_encoding"]
 
@@ -18,7 +19,7 @@ Array = NDArray[np.float64]
 
 def needs_encoding(X: Any) -> bool:
     """Whether these are a frame with columns that are no numbers, or inputs with several axes."""
-    if hasattr(X, "dtypes") and hasattr(X, "columns"):
+    if is_frame(X):
         return any(getattr(kind, "kind", "O") not in "biuf" for kind in X.dtypes)
     return getattr(X, "ndim", 2) > 2
 

@@ -37,14 +37,14 @@ def save(machine: KernelMachine, path: Path) -> Path:
     text: dict[str, Any] = {
         "settings": {name: getattr(machine, name) for name in _SETTINGS},
         "input_shape": None if machine.input_shape is None else [int(s) for s in machine.input_shape],
-        "fitted": {name: getattr(machine, name) for name in _PLAIN if hasattr(machine, name)},
+        "fitted": {name: getattr(machine, name) for name in _PLAIN if name in vars(machine)},
         "shape": list(machine.inputs_.shape),
         "form": machine.inputs_.form,
         "model": _model_text(machine),
         "report": asdict(machine.report_),
         "rows": None if machine.rows_ is None else _rows_text(machine.rows_),
     }
-    arrays = {name.strip("_"): np.asarray(getattr(machine, name)) for name in _ARRAYS if hasattr(machine, name)}
+    arrays = {name.strip("_"): np.asarray(getattr(machine, name)) for name in _ARRAYS if name in vars(machine)}
     arrays |= {f"inputs_{name}": getattr(machine.inputs_, name) for name in _INPUTS}
     arrays["X_fit"] = machine.X_fit_.numpy()
     if machine.rows_ is not None:
@@ -127,6 +127,7 @@ def load(machine: KernelMachine, path: Path, arch: KernelModel | None) -> Kernel
 def _fill(
     machine: KernelMachine, text: dict[str, Any], arrays: dict[str, NDArray[Any]], arch: KernelModel | None, file: str
 ) -> None:
+    """Set every part of the machine from the texts and arrays of its file; whatever does not fit raises."""
     shape = tuple(int(s) for s in text["shape"])
     machine.model_ = _model(text["model"], shape, arch, file)
     machine.set_params(**{name: text["settings"][name] for name in _SETTINGS})

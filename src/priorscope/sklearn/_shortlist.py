@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.metrics import accuracy_score, r2_score, roc_auc_score
 from sklearn.utils import ClassifierTags, RegressorTags, Tags, assert_all_finite
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
 from priorscope.checks import SEED, SHAPE, check, optional, whole
 from priorscope.contracts import Shape
 from priorscope.data import Encoding
+from priorscope.sklearn._estimator import gives_probabilities, only_if
 from priorscope.sklearn._left_out import closed_form, folds_of, may_be_closed, refitted, scores_of
 from priorscope.sklearn._loss import METRICS, Problem, losses, probabilities, temperature
 from priorscope.sklearn._targets import Targets, read_targets
@@ -85,7 +85,7 @@ def _classifies(shortlist: Shortlist) -> bool:
     return True
 
 
-class Shortlist(BaseEstimator):  # type: ignore[misc]
+class Shortlist(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     """An estimator that chooses among its members at ``fit``, by cross-validation on all the rows it is given.
 
     All members are measured on the same folds: kernel machines in closed form, the others fitted again without each fold.
@@ -120,6 +120,7 @@ class Shortlist(BaseEstimator):  # type: ignore[misc]
         input_shape: Shape | None = None,
         seed: int = 0,
     ) -> None:
+        """Keep the settings; :meth:`fit` checks them, as scikit-learn asks of estimators."""
         self.members = members
         self.task = task
         self.metric = metric
@@ -199,7 +200,7 @@ class Shortlist(BaseEstimator):  # type: ignore[misc]
     def _calibrate(self, rows: Array, values: NDArray[Any], given: Targets, folds: list[NDArray[np.int64]]) -> None:
         """For classes and a member without probabilities: the temperature at which its left-out scores are best."""
         self._beta = None
-        if given.labels is None or hasattr(self.estimator_, "predict_proba"):
+        if given.labels is None or gives_probabilities(self.estimator_):
             return
         scores = refitted(clone(self.estimator_), rows, values, folds, self.classes_)
         self._beta = temperature(scores, given.labels, np.ones(len(rows)))
@@ -216,7 +217,7 @@ class Shortlist(BaseEstimator):  # type: ignore[misc]
         found: NDArray[Any] = self.estimator_.predict(rows)
         return found
 
-    @available_if(_classifies)
+    @only_if(_classifies)
     def predict_proba(self, X: Any) -> Array:
         """Probabilities of the classes; for a member without, a softmax of its scores, calibrated on left-out rows."""
         rows = self._rows(X)

@@ -19,7 +19,7 @@ from priorscope.data import Encoding
 __all__ = ["Encode", "Shrink"]
 
 
-class Encode(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class Encode(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     """Whatever a user calls X as rows of numbers (n, features): frames one-hot, gaps filled in, images channels first.
 
     What was decided on the training rows (words, medians, axes) holds for all later rows; see
@@ -55,7 +55,7 @@ class Encode(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-class Shrink(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class Shrink(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     """Images or signals, given as flat rows, averaged over areas from ``input_shape`` to ``shape``; nothing is learnt.
 
     Example:
@@ -92,4 +92,4 @@ class Shrink(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return found
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "n_features_in_")
+        return "n_features_in_" in vars(self)

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import ClassifierTags, RegressorTags, Tags
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor, nn
 
@@ -20,6 +19,7 @@ from priorscope.contracts import Shape, is_network_family
 from priorscope.data import Split
 from priorscope.inference import TrainingRun
 from priorscope.models import Scaling, UserNetwork, from_factory, load
+from priorscope.sklearn._estimator import only_if
 from priorscope.sklearn._inputs import Inputs
 from priorscope.sklearn._names import model_named
 from priorscope.sklearn._targets import read_targets
@@ -34,7 +34,7 @@ def _classifies(network: TrainedNetwork) -> bool:
     return True
 
 
-class TrainedNetwork(BaseEstimator):  # type: ignore[misc]
+class TrainedNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
     r"""Classification or regression with a finite network, trained by Adam on the squared loss.
 
     Networks of this library are drawn at ``width`` and start at zero output (:math:`f - f_0`); modules and factories of your
@@ -73,6 +73,7 @@ class TrainedNetwork(BaseEstimator):  # type: ignore[misc]
         tokens: bool = False,
         seed: int = 0,
     ) -> None:
+        """Keep the settings; :meth:`fit` checks them, as scikit-learn asks of estimators."""
         self.model = model
         self.task = task
         self.width = width
@@ -150,7 +151,8 @@ class TrainedNetwork(BaseEstimator):  # type: ignore[misc]
             factory = model
 
             def build(seed: int) -> nn.Module:
-                return from_factory(factory, shape, outputs, seed)
+                made: nn.Module = from_factory(factory, shape, outputs, seed)
+                return made
 
             model = build(self.seed)
         plain = Scaling(torch.zeros(()), torch.ones(())) if self.tokens else None
@@ -164,7 +166,11 @@ class TrainedNetwork(BaseEstimator):  # type: ignore[misc]
 
     def _rows(self, X: ArrayLike, y: ArrayLike | None = None) -> NDArray[np.float64]:
         if y is None:
-            return validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
+            known: NDArray[np.float64] = validate_data(
+                self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan"
+            )
+            return known
+        rows: NDArray[np.float64]
         rows, _ = validate_data(
             self, X, y, dtype=np.float64, ensure_all_finite="allow-nan", multi_output=True, ensure_min_samples=2
         )
@@ -181,11 +187,12 @@ class TrainedNetwork(BaseEstimator):  # type: ignore[misc]
         """The class of the largest output, or the predicted numbers, shaped like the targets of ``fit``."""
         f = self._function(X)
         if self.task_ == "classification":
-            return self.classes_[f.argmax(1)]
-        values = f * self.target_scale_ + self.target_mean_
+            found: NDArray[Any] = self.classes_[f.argmax(1)]
+            return found
+        values: NDArray[Any] = f * self.target_scale_ + self.target_mean_
         return values[:, 0] if self._flat else values
 
-    @available_if(_classifies)
+    @only_if(_classifies)
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Outputs clipped to at least 0.001 and normalised."""
         f = np.maximum(self._function(X), 1e-3)

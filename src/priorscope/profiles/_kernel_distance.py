@@ -14,14 +14,19 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from priorscope.contracts import is_network_family, kernel_matrix
+from priorscope.inference import descend
 from priorscope.profiles._candidates import CandidateModel, KernelFamily
 
 if TYPE_CHECKING:
     from priorscope.data import Dataset
-    from priorscope.probes import Regime as PhaseRegime
+    from priorscope.probes import Regime
 
-__all__ = ["Distance", "Regime", "kernel_regime", "place_of", "short_run"]
+__all__ = ["AWAY", "NEAR", "Distance", "KernelDistance", "distance_at_width", "place_of", "short_run"]
 
+NEAR, AWAY = (
+    0.15,
+    0.5,
+)  # relative distances between kernels up to which a network is close to its own, and some way from it
 _FITTED = 0.1  # share of the loss left below which a short run says something of the end of training
 
 
@@ -36,8 +41,8 @@ class Distance(Enum):
 
 
 @dataclass(frozen=True)
-class Regime:
-    r"""Distance to the kernel regime at one width.
+class KernelDistance:
+    r"""How far networks of one width are from their kernel.
 
     ``spread`` is :math:`\|\Theta_w - \Theta_\infty\|_F / \|\Theta_\infty\|_F` over seeds (about the mean of
     other draws where there is no closed form; None for a network that cannot be drawn again),
@@ -50,7 +55,7 @@ class Regime:
     change: float
     steps: int
     loss_ratio: float
-    place: PhaseRegime | None = None  # lazy or feature, by a quick gradient flow at several output scales
+    place: Regime | None = None  # lazy or feature, by a quick gradient flow at several output scales
 
     @property
     def words(self) -> str:
@@ -68,11 +73,11 @@ class Regime:
         far = max(self.change, self.spread or 0.0)
         if not far < float("inf"):
             return Distance.DIVERGED
-        if far < 0.5 and self.loss_ratio > _FITTED:
+        if far < AWAY and self.loss_ratio > _FITTED:
             return Distance.UNFITTED
-        if far < 0.15:
+        if far < NEAR:
             return Distance.CLOSE
-        return Distance.SOME_WAY if far < 0.5 else Distance.FAR
+        return Distance.SOME_WAY if far < AWAY else Distance.FAR
 
 
 def _ntk(network: nn.Module, x: Tensor) -> NDArray[np.float64]:
@@ -81,7 +86,7 @@ def _ntk(network: nn.Module, x: Tensor) -> NDArray[np.float64]:
     return empirical_ntk(network, x).detach().double().numpy()
 
 
-def kernel_regime(
+def distance_at_width(
     model: KernelFamily,
     inputs: Tensor,
     targets: Tensor,
@@ -90,7 +95,7 @@ def kernel_regime(
     steps: int = 20,
     seeds: int = 2,
     n: int = 16,
-) -> Regime:
+) -> KernelDistance:
     """Spread of the kernel of networks of this width about its limit on ``n`` samples, and its change in training."""
     x, y = inputs[: 2 * n].float(), targets[: 2 * n, :1].float()
     probe = x[:n]
@@ -101,7 +106,7 @@ def kernel_regime(
     return short_run(networks[0], x, y, n=n, spread=spread, width=width, steps=steps)
 
 
-def place_of(model: CandidateModel, data: Dataset, *, width: int = 64) -> PhaseRegime | None:
+def place_of(model: CandidateModel, data: Dataset, *, width: int = 64) -> Regime | None:
     """Lazy or feature learning at unit output scale, by seconds of gradient flow; None if that would take longer.
 
     Only fully connected networks are quick enough; :func:`priorscope.probes.regime` takes any architecture.
@@ -120,7 +125,7 @@ def place_of(model: CandidateModel, data: Dataset, *, width: int = 64) -> PhaseR
 
 def short_run(
     network: nn.Module, x: Tensor, y: Tensor, *, n: int, spread: float | None, width: int | None, steps: int = 20
-) -> Regime:
+) -> KernelDistance:
     r"""Gradient descent on :math:`\frac12\langle(f - f_0 - y)^2\rangle` at half the largest stable rate; kernels on n samples.
 
     Stops after 15 seconds of processor time, so that a large network takes fewer steps; the result says how many.
@@ -136,14 +141,20 @@ def short_run(
     losses: list[float] = []
     parameters = [p for p in trained.parameters() if p.requires_grad]
     began = clock.process_time()
-    while len(losses) < steps and (len(losses) < 3 or clock.process_time() - began < 15):
+
+    def gradient(weights: list[nn.Parameter], done: int) -> tuple[Tensor | None, ...]:
         loss = (trained(x).reshape(len(x), -1) - offset)[:, :columns].sub(y[:, :columns]).square().sum(1).mean() / 2
-        grads = torch.autograd.grad(loss, parameters, allow_unused=True)
-        with torch.no_grad():
-            for p, g in zip(parameters, grads):
-                if g is not None:
-                    p.sub_(rate * g)
         losses.append(float(loss.detach()))
+        return torch.autograd.grad(loss, weights, allow_unused=True)
+
+    @torch.no_grad()
+    def update(weights: list[nn.Parameter], slope: tuple[Tensor | None, ...], done: int) -> list[nn.Parameter]:
+        for p, g in zip(weights, slope):
+            if g is not None:
+                p.sub_(rate * g)
+        return weights
+
+    descend(parameters, gradient, update, steps, lambda _, done: done >= 3 and clock.process_time() - began >= 15)
     end = _ntk(trained, probe)
     change = float(np.linalg.norm(end - start)) / max(float(np.linalg.norm(start)), 1e-300)
-    return Regime(width, spread, change, len(losses), losses[-1] / max(losses[0], 1e-300))
+    return KernelDistance(width, spread, change, len(losses), losses[-1] / max(losses[0], 1e-300))
