@@ -191,9 +191,7 @@ def calls_of(tree: ast.AST, name: str) -> list[ast.Call]:
 
 
 def test_attributes_are_asked_for_in_the_contracts_alone():
-    counts = {
-        inside(file): len(calls_of(ast.parse(file.read_text()), "hasattr")) for file in source_files()
-    }
+    counts = {inside(file): len(calls_of(ast.parse(file.read_text()), "hasattr")) for file in source_files()}
     found = {file: count for file, count in counts.items() if count > MAY_ASK.get(file, 0)}
     assert not found, (
         f"hasattr in {found}: say what is needed by a protocol of contracts and ask with missing or require"

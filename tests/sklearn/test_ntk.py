@@ -56,7 +56,7 @@ def test_rows_become_images():
 
 def test_messages():
     X, y = np.eye(4), np.arange(4.0)
-    with pytest.raises(ValueError, match=r"input_shape \(1, 3, 3\) needs 9 features a row; X has 4"):
+    with pytest.raises(ValueError, match=r"input_shape \(1, 3, 3\) needs 9 features per row; X has 4"):
         NTKRegressor(input_shape=(1, 3, 3)).fit(X, y)
     with pytest.raises(ValueError, match="kind must be"):
         NTKRegressor(kind="rbf").fit(X, y)
