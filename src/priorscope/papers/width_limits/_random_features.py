@@ -24,7 +24,7 @@ SOURCE = (
 ENSEMBLE = "Double trouble in double descent: bias and variance(s) in the lazy regime (2020)"
 SIZES: dict[str, Point] = {
     "tiny": {"dim": 20, "ratios": [0.5, 1.0, 4.0], "seeds": 2, "members": 3},
-    "small": {"dim": 100, "ratios": [0.25, 0.5, 0.75, 0.9, 1.0, 1.1, 1.5, 2.0, 4.0, 8.0], "seeds": 10, "members": 10},
+    "small": {"dim": 100, "ratios": [0.25, 0.5, 0.75, 0.9, 1.0, 1.1, 1.5, 2.0, 4.0, 8.0], "seeds": 48, "members": 10},
     "paper": {"dim": 300, "ratios": [0.25, 0.5, 0.75, 0.9, 1.0, 1.1, 1.5, 2.0, 4.0, 8.0], "seeds": 20, "members": 20},
 }
 SAMPLES = 3  # n/d
@@ -163,7 +163,7 @@ PAPER = Paper(
     name="random-features",
     title="Double descent of random features, exactly",
     source=SOURCE,
-    version=1,
+    version=2,
     grid=grid,
     run=run,
     claims=CLAIMS,
