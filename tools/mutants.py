@@ -20,6 +20,7 @@ import builtins
 import fcntl
 import gc
 import hashlib
+import importlib
 import importlib.abc
 import importlib.machinery
 import json
@@ -127,6 +128,10 @@ def exchange(fault: Fault) -> bool:
     """Give every living function the code of its faulty version; whether there was one that could be changed."""
     file = str(ROOT / fault.file)
     source = Path(file).read_bytes()
+    parts = Path(fault.file).with_suffix("").parts[1:]
+    importlib.import_module(
+        ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+    )  # some are loaded when first used
     old = codes(source, file, fault.function, fault.first)
     new = codes(inject(source, fault), file, fault.function, fault.first)
     if len(old) != len(new):  # a lambda or comprehension is gone: the outer function alone

@@ -152,3 +152,30 @@ def test_a_header_that_announces_too_much_fills_no_disk(tmp_path):
     data = path.read_bytes()
     path.write_bytes(data[:28] + (2**31).to_bytes(4, "big") + data[32:])
     assert salvage(path, tmp_path / "new.sqlite").saved == N
+
+
+def test_a_store_whose_layout_is_damaged_is_never_taken_for_one_without_checksums(tmp_path):
+    """One flipped bit in the name of the column made it an old store, and what was damaged got a checksum that fits."""
+    path = make(tmp_path / "a.sqlite")
+    raw = path.read_bytes()
+    assert raw.count(b"checksum TEXT") == 1
+    path.write_bytes(raw.replace(b"checksum TEXT", b"aheaksum TEXT").replace(b"number 7", b"number 8"))
+    before = path.read_bytes()
+    for readonly in (True, False):
+        with pytest.raises(StoreError, match=r"aheaksum; the file is damaged.*priorscope salvage"):
+            Store(path, readonly=readonly)
+    assert path.read_bytes() == before
+    assert salvage(path, tmp_path / "b.sqlite").dropped == 1  # the result that was changed, by its checksum
+    with Store(tmp_path / "b.sqlite") as store:
+        assert_unchanged(store.table("p", details=True))
+
+
+def test_a_layout_that_is_not_text_is_told_in_one_line(tmp_path):
+    path = make(tmp_path / "a.sqlite")
+    raw = path.read_bytes()
+    start = raw.index(b"CREATE TABLE scales")
+    path.write_bytes(raw[: start + 13] + b"\xd5 \xd5(" + raw[start + 17 :])
+    with pytest.raises(StoreError, match="salvage"):
+        Store(path)
+    with pytest.raises(StoreError, match="restore a copy"):
+        salvage(path, tmp_path / "b.sqlite")

@@ -72,7 +72,7 @@ def salvage(damaged: str | os.PathLike[str], new: str | os.PathLike[str]) -> Sal
         _mend_header(copy)
         try:
             found = _whole_rows(copy)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:  # SQLite may quote a damaged layout in its message
             raise StoreError(f"nothing could be read from {source}: {error}; restore a copy of it.") from error
     if not found.rows and found.lost:
         raise StoreError(f"none of the {found.lost} results in {source} is whole; restore a copy of it.")
@@ -149,5 +149,5 @@ def _whole_rows(copy: Path) -> _Found:
 
 def _until_error(db: sqlite3.Connection, query: str, *values: int) -> Iterator[tuple[Any, ...]]:
     """The rows of a query up to the first that cannot be read."""
-    with contextlib.suppress(sqlite3.Error):
+    with contextlib.suppress(sqlite3.Error, UnicodeDecodeError):
         yield from db.execute(query, values)

@@ -104,6 +104,9 @@ class Store:
         except sqlite3.DatabaseError as error:
             self._close_quietly()
             raise self._explain(error) from error
+        except UnicodeDecodeError as error:  # SQLite's own message, when it quotes a damaged layout
+            self._close_quietly()
+            raise StoreError(f"store {self.path}: its layout is not text; {self._damaged()}.") from error
         except StoreError:
             self._close_quietly()
             raise
@@ -149,6 +152,10 @@ class Store:
         if tables and application != _APPLICATION_ID:
             raise StoreError(f"{self.path} is an SQLite file, but not a priorscope store. Give another --store.")
         columns = [row[1] for row in db.execute("PRAGMA table_info(results)")]
+        expected = [*COLUMNS.split(", "), *(["checksum"] if version > 1 or "checksum" in columns else [])]
+        if tables and columns != expected:  # a store with checksums is never taken for an old one, which would get new ones
+            found = ", ".join(columns) or "no columns"
+            raise StoreError(f"store {self.path}: its table of results has {found}; {self._damaged()}.")
         self._summed = "checksum" in columns or not tables
         if self.readonly:
             return
@@ -185,6 +192,12 @@ class Store:
             stacklevel=4,
         )
 
+    def _damaged(self) -> str:
+        return (
+            "the file is damaged or cut short and was left as it is: restore a copy, or save every whole result "
+            f"into a new store with `priorscope salvage {self.path} NEW`"
+        )
+
     def _explain(self, error: sqlite3.DatabaseError) -> StoreError:
         """SQLite's message, with what it means here and what to do."""
         code = getattr(error, "sqlite_errorname", "")  # errors of the module's own have none
@@ -195,10 +208,7 @@ class Store:
         elif code.startswith(("SQLITE_LOCKED", "SQLITE_BUSY")):
             advice = "another process has been writing it for 30 s: wait for that run to end, or give another --store"
         elif code.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
-            advice = (
-                "the file is damaged or cut short and was left as it is: restore a copy, or save every whole result "
-                f"into a new store with `priorscope salvage {self.path} NEW`"
-            )
+            advice = self._damaged()
         else:
             advice = "nothing was changed"
         return StoreError(f"store {self.path}: {error}; {advice}.")
