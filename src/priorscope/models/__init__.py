@@ -24,6 +24,7 @@ from priorscope.models.architectures.zoo import (
     vit,
 )
 from priorscope.models.equivariant import spheres
+from priorscope.models.equivariant._group_cnn import group_cnn
 from priorscope.models.equivariant._group_pool import group_pool
 from priorscope.models.equivariant._invariant import GroupAveraged, Invariant, invariant
 from priorscope.models.equivariant.spheres._networks import planar_cnn, spherical_cnn, spherical_resnet
@@ -43,6 +44,7 @@ from priorscope.models.layers._flatten import Flatten
 from priorscope.models.layers._general_conv import GeneralConv
 from priorscope.models.layers._general_pool import GeneralAvgPool, ZeroPad
 from priorscope.models.layers._global_pool import GlobalAvgPool, GlobalSumPool
+from priorscope.models.layers._group_conv import GroupConv, GroupPool
 from priorscope.models.layers._group_norm import GroupNorm
 from priorscope.models.layers._identity import Identity
 from priorscope.models.layers._layer import Layer
@@ -135,6 +137,7 @@ __all__ = [
     # symmetries built in
     "GroupAveraged",
     "Invariant",
+    "group_cnn",
     "group_pool",
     "invariant",
     # networks
@@ -159,7 +162,9 @@ __all__ = [
     "GeneralConv",
     "GlobalAvgPool",
     "GlobalSumPool",
+    "GroupConv",
     "GroupNorm",
+    "GroupPool",
     "Identity",
     "LayerNorm",
     "LocallyConnected",

@@ -32,6 +32,7 @@ class OutOfRange(Exception):
 
 HEAD_LANES = 256
 ROWS = 128  # rows of a kernel without pixels that are computed at a time
+KEPT = 2**18  # pairs up to which a list of tasks is kept for the next kernel of this size
 CACHED = 1024  # numbers in a register: K, T and a scratch array of so many fit the first-level cache
 
 
@@ -302,22 +303,35 @@ def pixel_stages(plan: Plan, a: Batch, b: Batch, symmetric: bool, with_ntk: bool
 def chain(plan: Plan, a: Batch, b: Batch, symmetric: bool, kind: int) -> tuple[np.ndarray, np.ndarray]:
     """What :func:`pixel_stages` gives, where the plan is a chain; a task is eight or more displacements of one pair."""
     height, width = plan.frame
-    pairs = [(i, j) for j in range(b.n) for i in range(j + 1 if symmetric else a.n)]
-    starts = range(0, width, LANES)
-    n_parts = min(
-        height, -(-32 // (len(pairs) * len(starts)))
-    )  # of the vertical displacements, when there are few pairs
-    tasks = []
-    for group, (dx, part) in enumerate((dx, part) for dx in starts for part in range(n_parts)):
-        for i, j in pairs:
-            itself = symmetric and i == j and a is b
-            n_shifts = height // 2 + 1 if itself else height
-            tasks.append((i, j, group, dx, part * n_shifts // n_parts, (part + 1) * n_shifts // n_parts, itself))
-    out_K, out_T = np.zeros((2, len(starts) * n_parts, a.n, b.n))
+    make = few_chain_tasks if a.n * b.n <= KEPT else chain_tasks
+    tasks = make(a.n, b.n, height, width, symmetric, symmetric and a is b)
+    out_K, out_T = np.zeros((2, int(tasks[-1, 2]) + 1, a.n, b.n))
     each(
         lambda part: run_chain(
             part, height, width, plan.chain, kind, a.x, b.x, a.s, a.r, b.s, b.r, plan.scales[0], out_K, out_T
         ),
-        np.array(tasks, dtype=np.int64),
+        tasks,
     )
     return out_K.sum(0), out_T.sum(0)
+
+
+def chain_tasks(n1: int, n2: int, height: int, width: int, upper: bool, same: bool) -> np.ndarray:
+    """Rows (i, j, group, dx, first dy, last dy, itself): eight horizontal displacements of one pair, group by group."""
+    if upper:
+        j, i = np.tril_indices(n2)  # columns one after the other, in each the rows up to the diagonal
+    else:
+        j, i = np.repeat(np.arange(n2), n1), np.tile(np.arange(n1), n2)
+    starts = range(0, width, LANES)
+    n_parts = min(height, -(-32 // (len(i) * len(starts))))  # of the vertical displacements, when there are few pairs
+    itself = (i == j) & same
+    n_shifts = np.where(itself, height // 2 + 1, height)  # of an image with itself half of them say all
+    groups = [(dx, part) for dx in starts for part in range(n_parts)]
+    tasks = np.empty((len(groups), len(i), 7), dtype=np.int64)
+    for group, (dx, part) in enumerate(groups):
+        ends = [part * n_shifts // n_parts, (part + 1) * n_shifts // n_parts]
+        for column, values in enumerate((i, j, group, dx, *ends, itself)):
+            tasks[group, :, column] = values
+    return tasks.reshape(-1, 7)
+
+
+few_chain_tasks = lru_cache(maxsize=4)(chain_tasks)
