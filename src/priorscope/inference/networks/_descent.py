@@ -9,12 +9,15 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
+from priorscope.checks import checked, whole
+
 __all__ = ["Batches", "descend"]
 
 Weights = TypeVar("Weights")
 Gradient = TypeVar("Gradient")
 
 
+@checked(steps=whole(0))
 def descend(
     weights: Weights,
     gradient: Callable[[Weights, int], Gradient],
