@@ -19,6 +19,7 @@ __all__ = [
     "CountedSamples",
     "FeatureKernel",
     "FiniteGroup",
+    "GradientPredictor",
     "Fitted",
     "Inference",
     "KernelModel",
@@ -339,6 +340,19 @@ class Fitted(Protocol):
 
     def predict(self, inputs: Tensor) -> Tensor:
         """Predictions (n, outputs); (K, n, outputs) of several networks."""
+        ...
+
+
+class GradientPredictor(Protocol):
+    """A fitted function that gives its gradients in its inputs.
+
+    Example:
+        >>> missing(nn.Linear(2, 1), GradientPredictor)
+        ('gradients',)
+    """
+
+    def gradients(self, inputs: Tensor) -> Tensor:
+        """Gradients (n, outputs, *input_shape); (K, n, outputs, *input_shape) of several networks."""
         ...
 
 

@@ -40,6 +40,10 @@ from priorscope.probes.geometry import (
     second_moment,
 )
 from priorscope.probes.geometry._evolution import GeometryEvolution, geometry_evolution
+from priorscope.probes.geometry._feature_ansatz import FeatureAnsatz, LayerFeatures, feature_ansatz
+from priorscope.probes.geometry._feature_trajectory import FeatureTrajectory, feature_trajectory
+from priorscope.probes.geometry._outer_product import gradient_outer_product
+from priorscope.probes.geometry._outer_result import GradientOuterProduct
 from priorscope.probes.geometry._remove_features import FeatureRemoval, remove_features
 from priorscope.probes.geometry._sample_scores import SampleScores, prune, sample_scores
 from priorscope.probes.geometry._trajectory import GeometryTrajectory, geometry_trajectory
@@ -173,6 +177,13 @@ __all__ = [
     "second_moment",
     "BlindSpots",
     "average_geometry",
+    "gradient_outer_product",
+    "GradientOuterProduct",
+    "feature_ansatz",
+    "FeatureAnsatz",
+    "LayerFeatures",
+    "feature_trajectory",
+    "FeatureTrajectory",
     "blind_spots",
     "linear_conv_geometry",
     "relu_geometry",

@@ -67,6 +67,30 @@ class FittedNetworks(Fitted):
                 pieces.append(self.alpha[:, None, None] * f)
         return torch.cat(pieces, 1)
 
+    def gradients(self, inputs: Tensor) -> Tensor:
+        """Gradients of the predictions in the inputs, (n, outputs, *input_shape), or (K, n, …) when an ensemble was trained."""
+        found = self.gradients_with(self.params, inputs)
+        return found[0] if self.members.single else found
+
+    def gradients_with(self, params: Tensor, inputs: Tensor, *, block: int = 512) -> Tensor:
+        """Gradients (K, n, outputs, *input_shape) at other flat parameters (K, P), such as a snapshot of the trajectory."""
+        with self.members.evaluating(), torch.enable_grad():
+            pieces = [self._pulled(params.detach(), x) for x in inputs.to(self.members.dtype).split(block)]
+        return torch.cat(pieces, 1)
+
+    def _pulled(self, params: Tensor, x: Tensor) -> Tensor:
+        """One member at a time: a copy of the inputs for each, so that members do not share a gradient."""
+        return torch.stack([self._member_gradients(params, x, k) for k in range(len(params))])
+
+    def _member_gradients(self, params: Tensor, x: Tensor, k: int) -> Tensor:
+        own = x.detach().requires_grad_(True)
+        f = self.members.call(params, own)[k]
+        f = f - self.members.call(self.initial, own)[k] if self.centre else f
+        last = f.shape[1] - 1
+        columns = [torch.autograd.grad(f[:, o].sum(), own, retain_graph=o < last)[0] for o in range(f.shape[1])]
+        scaled: Tensor = self.alpha[k] * torch.stack(columns, 1)
+        return scaled
+
     def network(self, member: int = 0) -> nn.Module:
         """The trained network of one member as a plain module (raw output f, neither scaled nor centred)."""
         return self.members.network(self.params, member)

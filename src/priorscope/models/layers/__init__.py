@@ -1,5 +1,7 @@
 """Layers, one per file: the finite module, the step of the infinite-width kernel, its compiled step and its tangent form."""
 
+from priorscope.models.layers._conv import ConvModule
+from priorscope.models.layers._dense import DenseModule
 from priorscope.models.layers._tangent_forms import (
     Explicit,
     Form,
@@ -16,6 +18,8 @@ from priorscope.models.layers._tangent_forms import (
 )
 
 __all__ = [
+    "ConvModule",
+    "DenseModule",
     "Explicit",
     "Form",
     "Local",

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeAlias
+
 import torch
 from torch import Tensor
 from torch.func import vjp, vmap
 
 from priorscope.probes.geometry._draws import Stacked
-from priorscope.probes.geometry._readout import Features
 
 __all__: list[str] = []
 
+Mapped: TypeAlias = Callable[[Stacked, Tensor], Tensor]  # (parameters, inputs) to features or outputs
 
-def rows_by_vmap(features: Features, stacked: Stacked, x: Tensor, cotangents: Tensor) -> Tensor:
+
+def rows_by_vmap(features: Mapped, stacked: Stacked, x: Tensor, cotangents: Tensor) -> Tensor:
     """Rows (K · r · P, D): gradients along ``cotangents`` (K, r, P, width) at the probes ``x`` (K, P, *shape)."""
 
     def one(params: Stacked, points: Tensor, cots: Tensor) -> Tensor:
@@ -24,7 +28,7 @@ def rows_by_vmap(features: Features, stacked: Stacked, x: Tensor, cotangents: Te
     return out.reshape(-1, x[0, 0].numel())
 
 
-def rows_by_loop(features: Features, stacked: Stacked, x: Tensor, cotangents: Tensor) -> Tensor:
+def rows_by_loop(features: Mapped, stacked: Stacked, x: Tensor, cotangents: Tensor) -> Tensor:
     """The same rows, one network after the other with plain autograd."""
     rows = []
     for k in range(len(x)):

@@ -55,6 +55,11 @@ class GradientRows:
 
     def mean(self, n: int) -> Tensor:
         """The mean of gradient times gradient (D, D) over ``n`` fresh networks and their probes."""
+        rows = self.rows(n)
+        return (rows.mT @ rows).double() / (n * self.probes.n_probes)
+
+    def rows(self, n: int) -> Tensor:
+        """Gradients (n · features · probes, D) of ``n`` fresh networks, one network after the other."""
         stacked, generator = self.draws(n), self.draws.generator
         x, P = self.probes.draw(n, generator, self.dtype), self.probes.n_probes
         if self.readout is not None:
@@ -65,7 +70,7 @@ class GradientRows:
             cots = sign_cotangents(n, P, self.outputs, self.dtype, generator)
         rows = self._rows(stacked, x, cots)
         self._seen += n
-        return (rows.mT @ rows).double() / (n * P)
+        return rows
 
     def _rows(self, stacked: dict[str, Tensor], x: Tensor, cots: Tensor) -> Tensor:
         if self.engine == "vmap":

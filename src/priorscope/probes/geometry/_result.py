@@ -10,6 +10,8 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from priorscope.probes.geometry._pictures import modes_picture
+
 if TYPE_CHECKING:
     import altair as alt
 
@@ -133,27 +135,6 @@ class AverageGeometry:
 
     def modes_picture(self, n_modes: int = 4) -> alt.FacetChart:
         """The leading and the trailing eigenvectors as images (for inputs that are images; channels averaged)."""
-        import altair as alt
-
-        if len(self.input_shape) != 3:
-            raise ValueError(f"modes_picture needs image inputs (channels, height, width); got {self.input_shape}.")
         D = len(self.matrix)
         ranks = sorted({*range(min(n_modes, D)), *range(max(D - n_modes, 0), D)})
-        rows = []
-        for k in ranks:
-            image = self.modes[:, k].reshape(self.input_shape).mean(0)
-            image = image / image.abs().max().clamp(min=1e-30)
-            for i, row in enumerate(image.tolist()):
-                rows += [{"mode": f"mode {k + 1}", "k": k, "i": i, "j": j, "value": v} for j, v in enumerate(row)]
-        chart: alt.FacetChart = (
-            alt.Chart(pd.DataFrame(rows))
-            .mark_rect()
-            .encode(
-                x=alt.X("j:O", axis=None),
-                y=alt.Y("i:O", axis=None),
-                color=alt.Color("value:Q", legend=None).scale(scheme="purpleorange", domain=[-1, 1]),
-                facet=alt.Facet("mode:N", columns=n_modes, sort=alt.EncodingSortField("k"), title=None),
-            )
-            .properties(width=90, height=90)
-        )
-        return chart
+        return modes_picture(self.modes, self.input_shape, ranks, n_modes)

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Unpack
 import pandas as pd
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call
 
 from priorscope.checks import NOT_NEGATIVE, POSITIVE, SEED, checked, number, whole
 from priorscope.contracts import NetworkOptions
 from priorscope.data import Dataset
-from priorscope.inference import can_batch, over_networks, stacked_accuracy, train_stacked
+from priorscope.inference import can_batch, stacked_accuracy, train_stacked
 from priorscope.probes.geometry import AverageGeometry, average_geometry
 from priorscope.probes.geometry._correlation import matrix_correlation, second_moment
 from priorscope.probes.geometry._draws import Drawn, Draws, Stacked
+from priorscope.probes.geometry._engine import rows_by_loop, rows_by_vmap
+from priorscope.probes.geometry._readout import Features
 
 if TYPE_CHECKING:
     import altair as alt
@@ -190,10 +191,8 @@ def geometry_trajectory(
 
 def _geometry_of(template: nn.Module, params: Stacked, probes: Tensor, batched: bool = True) -> Tensor:
     """Mean of ∇f∇fᵀ over the given networks and probes (P, *shape), one output."""
-
-    def gradient(p: Stacked) -> Tensor:
-        found: Tensor = torch.func.grad(lambda z: functional_call(template, p, (z,)).sum())(probes)
-        return found
-
-    rows = over_networks(gradient, batched)(params).reshape(-1, probes[0].numel()).double()
+    K = len(next(iter(params.values())))
+    x = probes.expand(K, *probes.shape)
+    ones = torch.ones(K, 1, len(probes), 1, dtype=probes.dtype)
+    rows = (rows_by_vmap if batched else rows_by_loop)(Features(template, None), params, x, ones).double()
     return rows.mT @ rows / len(rows)
