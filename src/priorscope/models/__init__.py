@@ -23,11 +23,12 @@ from priorscope.models.architectures.zoo import (
     vgg11,
     vit,
 )
-from priorscope.models.equivariant import spheres
 from priorscope.models.equivariant._group_cnn import group_cnn
 from priorscope.models.equivariant._group_pool import group_pool
 from priorscope.models.equivariant._invariant import GroupAveraged, Invariant, invariant
+from priorscope.models.equivariant import spheres, steerable
 from priorscope.models.equivariant.spheres._networks import planar_cnn, spherical_cnn, spherical_resnet
+from priorscope.models.equivariant.steerable._networks import steerable_cnn, voxel_cnn
 from priorscope.models.kernels._covariance import Covariance
 from priorscope.models.kernels._kernel import Kernel
 from priorscope.models.kernels._mapped_inputs import MappedInputs
@@ -127,6 +128,9 @@ __all__ = [
     "spheres",
     "spherical_cnn",
     "spherical_resnet",
+    "steerable",
+    "steerable_cnn",
+    "voxel_cnn",
     # kernels of the distance
     "RadialKernel",
     "MappedInputs",
