@@ -26,7 +26,8 @@ from priorscope.models.architectures.zoo import (
 from priorscope.models.equivariant._group_cnn import group_cnn
 from priorscope.models.equivariant._group_pool import group_pool
 from priorscope.models.equivariant._invariant import GroupAveraged, Invariant, invariant
-from priorscope.models.equivariant import spheres, steerable
+from priorscope.models.equivariant import points, spheres, steerable
+from priorscope.models.equivariant.points._network import point_network
 from priorscope.models.equivariant.spheres._networks import planar_cnn, spherical_cnn, spherical_resnet
 from priorscope.models.equivariant.steerable._networks import steerable_cnn, voxel_cnn
 from priorscope.models.kernels._covariance import Covariance
@@ -125,6 +126,8 @@ __all__ = [
     "vit",
     # equivariant networks
     "planar_cnn",
+    "point_network",
+    "points",
     "spheres",
     "spherical_cnn",
     "spherical_resnet",

@@ -34,8 +34,8 @@ def intertwiner(output: int, input: int, J: int) -> Tensor | None:
     where \|j-l\| ≤ J ≤ j+l, else empty. The sign makes its first large entry positive.
 
     Example:
-        >>> intertwiner(1, 1, 0).flatten().round(decimals=3).tolist()  # the trace
-        [0.577, 0.0, 0.0, 0.0, 0.577, 0.0, 0.0, 0.0, 0.577]
+        >>> bool(torch.allclose(intertwiner(1, 1, 0).reshape(3, 3) * 3**0.5, torch.eye(3).double()))  # the trace
+        True
         >>> intertwiner(1, 1, 3) is None
         True
     """
@@ -78,7 +78,7 @@ def kernel_basis(
 
     Example:
         >>> kernel_basis(0, 0, 5).shape, kernel_basis(1, 1, 5, cutoff=None).shape
-        (torch.Size([3, 1, 1, 5, 5, 5]), torch.Size([7, 3, 3, 5, 5, 5]))
+        (torch.Size([3, 1, 1, 5, 5, 5]), torch.Size([9, 3, 3, 5, 5, 5]))
     """
     if size % 2 == 0:
         raise ValueError(f"a kernel that turns about its centre has an odd size; got {size}.")
@@ -89,6 +89,7 @@ def kernel_basis(
 
 @cache
 def _sampled(output: int, input: int, size: int, cutoff: str | None, spread: float) -> Tensor:
+    """The basis, computed once: shells times harmonics times intertwiners, each scaled to norm 1."""
     side = torch.arange(size, dtype=torch.float64) - size // 2
     x = torch.stack(torch.meshgrid(side, side, side, indexing="ij"), -1)  # (s, s, s, 3)
     radius = x.norm(dim=-1)

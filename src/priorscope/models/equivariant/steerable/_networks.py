@@ -45,8 +45,8 @@ def steerable_cnn(
 
     Inputs are scalars (channels, d, d, d). ``fields`` has the multiplicities of order 0, 1, 2, … after each layer, the last
     scalars alone; at another ``width`` than ``fields[0][0]`` all are scaled. With ``low_pass`` (default) a stride is a Gaussian
-    before voxels are dropped, else the stride of the convolution, which breaks the symmetry. The defaults are the network for Tetris of
-    Weiler et al. (2018), table 1.
+    before voxels are dropped, else the stride of the convolution, which breaks the symmetry. The defaults are the network for
+    Tetris of Weiler et al. (2018), table 1.
 
     Example:
         >>> net = steerable_cnn().network((1, 36, 36, 36), width=4, outputs=8)

@@ -66,7 +66,7 @@ class NormReLU(nn.Module):
 
     Example:
         >>> out = NormReLU((0, 1))(torch.tensor([3.0, 0.0, 4.0]).reshape(1, 3, 1, 1, 1))
-        >>> round(float(out.norm()), 4)  # 5 - 0.1
+        >>> round(float(out.detach().norm()), 4)  # 5 - 0.1
         4.9
     """
 
