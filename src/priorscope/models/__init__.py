@@ -24,9 +24,9 @@ from priorscope.models.architectures.zoo import (
     vit,
 )
 from priorscope.models.equivariant._group_cnn import group_cnn
+from priorscope.models.equivariant import points, spheres, steerable
 from priorscope.models.equivariant._group_pool import group_pool
 from priorscope.models.equivariant._invariant import GroupAveraged, Invariant, invariant
-from priorscope.models.equivariant import points, spheres, steerable
 from priorscope.models.equivariant.points._network import point_network
 from priorscope.models.equivariant.spheres._networks import planar_cnn, spherical_cnn, spherical_resnet
 from priorscope.models.equivariant.steerable._networks import steerable_cnn, voxel_cnn
