@@ -36,7 +36,7 @@ def real_harmonics(degree: int, points: Tensor) -> Tensor:
     Degree 1 is √3 (x, y, z). At the origin, which has no direction, they are 0 but for degree 0, which is 1.
 
     Example:
-        >>> real_harmonics(1, torch.tensor([[0.0, 0.0, 2.0], [0.0, 0.0, 0.0]])).round(decimals=3).tolist()
+        >>> real_harmonics(1, torch.tensor([[0.0, 0.0, 2.0], [0.0, 0.0, 0.0]]).double()).round(decimals=3).tolist()
         [[0.0, 0.0, 1.732], [0.0, 0.0, 0.0]]
     """
     found: Tensor = e3nn_o3().spherical_harmonics(degree, points, normalize=True, normalization="component")

@@ -18,7 +18,7 @@ class TensorDecomposition:
     Example:
         >>> import torch
         >>> parts = decompose_tensor("ij=ji", i="1o")
-        >>> strain = torch.eye(3)
+        >>> strain = torch.eye(3).double()
         >>> parts.apart(strain).abs().round(decimals=3).tolist()  # a multiple of the identity has a scalar alone
         [1.732, 0.0, 0.0, 0.0, 0.0, 0.0]
         >>> bool(torch.allclose(parts.together(parts.apart(strain)), strain, atol=1e-6))
