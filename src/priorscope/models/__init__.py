@@ -23,8 +23,8 @@ from priorscope.models.architectures.zoo import (
     vgg11,
     vit,
 )
-from priorscope.models.equivariant._group_cnn import group_cnn
 from priorscope.models.equivariant import points, spheres, steerable
+from priorscope.models.equivariant._group_cnn import group_cnn
 from priorscope.models.equivariant._group_pool import group_pool
 from priorscope.models.equivariant._invariant import GroupAveraged, Invariant, invariant
 from priorscope.models.equivariant.points._network import point_network
