@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from scipy import stats
 from sklearn.datasets import load_digits, load_iris
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -46,19 +47,24 @@ def test_the_ridge_and_kernel_chosen_have_the_lowest_error_left_out_by_brute_for
     x = torch.from_numpy((X - X.mean(0)) / X.std(0))
     pair = ps.models.fcn(2, activation="erf", bias_variance=0.1).kernel(x)
 
-    def loss(kind, ridge):
+    def each(kind, ridge):
         K = getattr(pair, kind).numpy()
         found = []
         for i in range(len(X)):
             rest = np.arange(len(X)) != i
             alpha, b = bordered(K[np.ix_(rest, rest)], Y[rest], w[rest], ridge)
             found.append(((K[i, rest] @ alpha + b - Y[i]) ** 2).mean())
-        return float(np.mean(found))
+        return np.array(found)
+
+    def loss(kind, ridge):
+        return float(each(kind, ridge).mean())
 
     best = machine.report_.chosen
     np.testing.assert_allclose(best.score, loss(best.kind, best.ridge), rtol=1e-7)
     for rival in machine.report_.rivals:
         np.testing.assert_allclose(best.score + rival.behind, loss(rival.kind, rival.ridge), rtol=1e-7)
+        gaps = each(rival.kind, rival.ridge) - each(best.kind, best.ridge)
+        np.testing.assert_allclose(rival.error, stats.sem(gaps) if rival.key != best.key else 0.0, rtol=1e-6)
     for factor in (0.3, 3.0):
         assert loss(best.kind, factor * best.ridge) > best.score * 0.999
 

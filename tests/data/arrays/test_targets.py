@@ -173,3 +173,10 @@ def test_names_for_classes():
     with pytest.raises(ValueError, match="60 different words in 60 rows"):
         from_arrays(X, [f"name {i}" for i in ROWS])
     assert len(from_arrays(X, [f"name {i}" for i in ROWS], classes="classes").classes) == 60
+
+
+def test_classes_beyond_64_bits_keep_their_names_beside_small_ones():
+    labels = np.array([1.0, 2.0**70] * 10)
+    data = from_arrays(np.arange(40.0).reshape(20, 2), labels, classes="classes", test_fraction=0)
+    assert data.classes == ("1", str(2**70))
+    assert sorted(data.targets.argmax(1).tolist()) == [0] * 10 + [1] * 10

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from priorscope.data import load
+from priorscope.data.formats._text_table import find_separator
 
 RNG = np.random.default_rng(0)
 X = np.round(RNG.normal(size=(30, 2)) * 50, 2)
@@ -341,3 +342,11 @@ def test_a_target_that_is_named_and_not_last_is_asked_for(tmp_path):
         load(file)
     assert load(file, target="label").task == "classification"
     assert "target: column 'b'" in load(file, target="b").notes
+
+
+@pytest.mark.parametrize("odd, fitting", [(";", ","), (",", ";"), ("|", "\t"), ("\t", "|")])
+def test_rows_of_several_lengths_are_split_by_the_separator_that_fits_most_of_them(odd, fitting):
+    """``fitting`` makes three fields of all rows but one; ``odd`` makes two of most and three of the others."""
+    lines = [f"1{fitting}{i}{odd}5{fitting}2" + (f"{odd}9" if i % 3 == 0 else "") for i in range(30)]
+    lines[7] += f"{fitting}7"
+    assert find_separator("\n".join(lines), "t.csv") == fitting

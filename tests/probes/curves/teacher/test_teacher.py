@@ -94,6 +94,25 @@ def test_the_expectation_is_the_mean_over_sampled_fields(domain):
     assert abs(float(errors.mean()) - 1.2 * exact) > 4 * noise
 
 
+def test_a_smooth_field_is_drawn_in_spite_of_rounding_and_a_covariance_below_zero_is_refused():
+    points = teacher_points("torus", 1, 200, seed=0)
+    smooth = gaussian(1.0)
+    assert float(torch.linalg.eigvalsh(kernel_matrix(smooth, points).double())[0]) < 0  # by rounding alone
+    field = ps.probes.gaussian_field(smooth, points, draws=4000, seed=0)
+    noise = 2**0.5 / 4000**0.5  # of a mean of squares of standard normals
+    assert abs(float(field[0].square().mean()) - 1) < 5 * noise
+
+    two = torch.eye(2, dtype=torch.float64)
+
+    class Negative:
+        def kernel(self, x1, x2=None, *, kinds=("nngp", "ntk")):
+            K = torch.eye(2, dtype=torch.float64) - 0.6  # eigenvalues 1 and -0.2
+            return SimpleNamespace(nngp=K, ntk=K)
+
+    with pytest.raises(ValueError, match="smallest eigenvalue is -0.2"):
+        ps.probes.gaussian_field(Negative(), two)
+
+
 def test_prefixes_are_students_of_their_own():
     train, test = teacher_points("sphere", 2, 60, seed=3), teacher_points("sphere", 2, 15, seed=4)
     together = expected_errors(gaussian(1.0), laplace(1.0), train, test, [20, 60], ridge=0.1)

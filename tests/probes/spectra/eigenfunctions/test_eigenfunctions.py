@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 import torch
-from scipy.special import sph_harm_y
+from scipy.special import eval_gegenbauer, eval_legendre, sph_harm_y
 
 import priorscope as ps
 from priorscope.probes import circle_modes, hypercube_modes, product_modes, sphere_modes
+from priorscope.probes.spectra.eigenfunctions._profile import legendre
 from priorscope.probes.spectra.eigenfunctions._real_harmonics import harmonics
 
 
@@ -17,6 +18,15 @@ def relu_profile(t):
 
 def corners(dim):
     return 1.0 - 2.0 * ((np.arange(2**dim)[:, None] >> np.arange(dim)) & 1)
+
+
+@pytest.mark.parametrize("degree_max", [0, 1, 6])
+def test_legendre_polynomials_are_those_of_scipy(degree_max):
+    t = np.linspace(-1, 1, 9)
+    degrees = np.arange(degree_max + 1)[:, None]
+    np.testing.assert_allclose(legendre(t, 3, degree_max), eval_legendre(degrees, t), atol=1e-12)
+    scaled = eval_gegenbauer(degrees, 1.5, t) / eval_gegenbauer(degrees, 1.5, 1.0)
+    np.testing.assert_allclose(legendre(t, 5, degree_max), scaled, atol=1e-12)
 
 
 def test_harmonics_in_three_dimensions_span_the_textbook_ones():
