@@ -15,7 +15,16 @@ from priorscope.profiles._metric import Metric
 from priorscope.profiles._row import ErrorCurve
 from priorscope.statistics import Interval
 
-__all__ = ["Ahead", "Belief", "Guide", "bootstrap_weights", "extrapolate", "forecast_guide", "ratio_of"]
+__all__ = [
+    "Ahead",
+    "Belief",
+    "Guide",
+    "bootstrap_weights",
+    "extrapolate",
+    "forecast_guide",
+    "measured_ratio",
+    "ratio_of",
+]
 
 Array = NDArray[np.float64]
 _DRAWS = 200
@@ -203,3 +212,14 @@ def ratio_of(one: Ahead, other: Ahead, *, level: float = 0.9) -> Interval:
     apart += sum(v for k, v in other.sources.items() if k not in one.sources)
     half = float(norm.ppf(0.5 + level / 2)) * np.sqrt(between + apart)
     return Interval(*(float(np.exp(middle + side * half)) for side in (0, -1, 1)))
+
+
+def measured_ratio(one: HeldOut, other: HeldOut, metric: Metric, weights: Array, *, level: float = 0.9) -> Interval:
+    """Error of one predictor over that of another on the same samples, at the largest size at which both were measured."""
+    floor = _floor(metric, len(one.design))
+    logs, spread = [], []
+    for own, like in ((one, other), (other, one)):
+        logs.append(np.log(np.maximum(own.curve(metric, like)[1][-1], floor)))
+        spread.append(np.log(np.maximum(own.draws(metric, weights, like)[:, -1], floor)))
+    half = float(norm.ppf(0.5 + level / 2)) * _TRAINING * float((spread[0] - spread[1]).std())
+    return Interval(*(float(np.exp(logs[0] - logs[1] + side * half)) for side in (0, -1, 1)))

@@ -34,6 +34,7 @@ from priorscope.profiles._ranking import ranked
 from priorscope.profiles._result import CandidateProfile
 from priorscope.profiles._row import EstimatorRecipe, KernelRecipe, NetworkRecipe, Recipe, Row
 from priorscope.profiles._trained import measure_network, plan, trainable
+from priorscope.profiles._trial import Trial
 from priorscope.profiles._view import View
 from priorscope.profiles.sources import EstimatorOffer
 
@@ -59,6 +60,7 @@ class Predictors:
     rows: list[Row] = field(default_factory=list)
     ahead: dict[str, Ahead] = field(default_factory=dict)  # by row, in the metric
     squared: dict[str, Ahead] = field(default_factory=dict)  # by row, squared error
+    trials: dict[str, Trial] = field(default_factory=dict)  # by architecture
     weights: Array = field(init=False)
 
     def __post_init__(self) -> None:
@@ -194,6 +196,7 @@ class Predictors:
             else (f"its error was still falling after {made.steps} steps, where its budget ended: it may do better",),
             seconds=made.seconds,
         )
+        self.trials[c.name] = Trial(name, how, made, self.ahead[name])
         return made.operations
 
     def add_networks(self, candidates: Sequence[CandidateProfile]) -> None:

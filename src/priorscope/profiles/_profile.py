@@ -249,7 +249,7 @@ def profile(
         measured = _deepened(measured, rows, view)
     rows = _with_reasons(rows, measured, symmetries)
     held = predictors.ahead[rows[0].name].held
-    findings, refused = _findings(scene.grown(measured, seen, rows), steps, deep=deep)
+    findings, refused = _findings(scene.grown(measured, seen, rows, predictors.trials), steps, deep=deep)
     steps.finish()
     return Profile(
         data=ready.name,

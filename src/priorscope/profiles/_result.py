@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import altair as alt
 
     from priorscope.profiles.sections import Finding
+    from priorscope.profiles.sections._deformation_result import DeformationProfile
     from priorscope.sklearn import Shortlist
 
 __all__ = ["CandidateProfile", "Profile"]
@@ -120,6 +121,14 @@ class Profile:
 
         found = self.findings.get("exponents")
         return found.found if isinstance(found, Exponents) else None
+
+    @property
+    def deformations(self) -> DeformationProfile | None:
+        """What was found of deformations by one pixel; None where inputs are no square images, or with ``deep=False``."""
+        from priorscope.profiles.sections._deformations import Deformations
+
+        found = self.findings.get("deformations")
+        return found.found if isinstance(found, Deformations) else None
 
     @property
     def to(self) -> int:

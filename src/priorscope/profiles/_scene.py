@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from priorscope.profiles._result import CandidateProfile
     from priorscope.profiles._row import Row
     from priorscope.profiles._symmetry import DataSymmetry
+    from priorscope.profiles._trial import Trial
 
 __all__ = ["Scene"]
 
@@ -27,7 +28,8 @@ class Scene:
     ``view`` holds the pilot: ``view.inputs`` of all draws as kernels see them, ``view.native_inputs`` as networks do,
     ``view.truth`` the answers, ``view.pilot`` the first draw. ``measured`` are the architectures, ``grams`` their tangent
     kernels on the first draw by name. ``rows`` are in the order of their estimates: to a source those of kernel machines
-    measured so far, to a section all of them with their standings. ``symmetries`` says which moves the labels share.
+    measured so far, to a section all of them with their standings. ``symmetries`` says which moves the labels share;
+    ``trials`` holds, by architecture, the networks that were trained on the pilot, for sections.
 
     Example:
         >>> import priorscope as ps, torch
@@ -50,12 +52,18 @@ class Scene:
     measured: tuple[CandidateProfile, ...] = field(default=(), repr=False)
     grams: Mapping[str, NDArray[np.float64]] = field(default_factory=dict, repr=False)
     rows: tuple[Row, ...] = field(default=(), repr=False)
+    trials: Mapping[str, Trial] = field(default_factory=dict, repr=False)
 
     def grown(
-        self, measured: Sequence[CandidateProfile], grams: Mapping[str, NDArray[np.float64]], rows: Sequence[Row]
+        self,
+        measured: Sequence[CandidateProfile],
+        grams: Mapping[str, NDArray[np.float64]],
+        rows: Sequence[Row],
+        trials: Mapping[str, Trial] | None = None,
     ) -> Scene:
         """The same with what has been measured since."""
-        return replace(self, measured=tuple(measured), grams=dict(grams), rows=tuple(rows))
+        known = self.trials if trials is None else dict(trials)
+        return replace(self, measured=tuple(measured), grams=dict(grams), rows=tuple(rows), trials=known)
 
     @property
     def leading(self) -> CandidateProfile | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
@@ -14,10 +14,20 @@ from torch import Tensor
 
 from priorscope.data import Deform
 
-__all__ = ["DataSymmetry", "Shared", "data_symmetries", "model_symmetries", "moves_of"]
+__all__ = [
+    "ONE_PIXEL",
+    "DataSymmetry",
+    "Shared",
+    "data_symmetries",
+    "model_symmetries",
+    "moves_of",
+    "one_pixel",
+]
 
 Move = Callable[[Tensor], Tensor]
 Labels: TypeAlias = NDArray[np.int64] | None  # None in regression
+ONE_PIXEL = "deformation by 1"
+_LEAST_SIDE = 8  # pixels, below which no deformation by one pixel is smooth
 
 
 class Shared(StrEnum):
@@ -81,14 +91,17 @@ def moves_of(input_shape: tuple[int, ...]) -> dict[str, Move]:
     }
     if input_shape[1] == input_shape[2]:
         moves["quarter turn"] = lambda x: x.rot90(1, (-2, -1))
-        if input_shape[1] >= 8:
-            moves["deformation by 1"] = _deformation
+    deform = one_pixel(input_shape)
+    if deform is not None:
+        moves[ONE_PIXEL] = lambda x: deform(x, seed=0)  # each image by its own fixed field
     return moves
 
 
-def _deformation(x: Tensor) -> Tensor:
-    """Every image deformed by about one pixel, each by its own fixed field, of the highest cutoff up to 3 that does not fold."""
-    return Deform(1.0, 3 if x.shape[-1] >= 10 else 2, folds="allow")(x, seed=0)
+def one_pixel(input_shape: tuple[int, ...]) -> Deform | None:
+    """Deformations by about one pixel, of the highest cutoff up to 3 that does not fold; None for what is no square image."""
+    if len(input_shape) != 3 or input_shape[1] != input_shape[2] or input_shape[1] < _LEAST_SIDE:
+        return None
+    return Deform(1.0, 3 if input_shape[1] >= 10 else 2, folds="allow")
 
 
 def _neighbour(x: Tensor, z: Tensor) -> NDArray[np.int64]:
@@ -112,8 +125,10 @@ def _alignment(gram: NDArray[np.float64], targets: NDArray[np.float64]) -> float
     return float(((Y.T @ K) * Y.T).sum() / (np.linalg.norm(K) * np.linalg.norm(Y.T @ Y) + 1e-300))
 
 
-def data_symmetries(inputs: Tensor, targets: NDArray[np.float64], labels: Labels) -> list[DataSymmetry]:
-    """Try every move on the pilot: labels of transformed neighbours, and alignment gain of the averaged kernel."""
+def data_symmetries(
+    inputs: Tensor, targets: NDArray[np.float64], labels: Labels, only: Container[str] | None = None
+) -> list[DataSymmetry]:
+    """Try every move on the pilot, or ``only`` some: labels of moved neighbours, and alignment gain of the averaged kernel."""
     flat = inputs.flatten(1).double()
     scale = float(torch.cdist(flat, flat).median())
     base = np.exp(-torch.cdist(flat, flat).numpy() / max(scale, 1e-12))
@@ -125,6 +140,8 @@ def data_symmetries(inputs: Tensor, targets: NDArray[np.float64], labels: Labels
         error *= (chance * (1 - chance)) ** 0.5
     found = []
     for name, move in moves_of(tuple(inputs.shape[1:])).items():
+        if only is not None and name not in only:
+            continue
         moved = move(inputs)
         K = np.exp(-torch.cdist(flat, moved.flatten(1).double()).numpy() / max(scale, 1e-12))
         averaged = 0.5 * base + 0.25 * (K + K.T)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -21,7 +22,7 @@ from priorscope.profiles._design import Design, Part
 from priorscope.profiles._held_out import HeldOut, Truth
 from priorscope.profiles._user_network import UserNetwork
 
-__all__ = ["MeasuredNetwork", "Plan", "measure_network", "operations_per_sample", "plan", "trainable"]
+__all__ = ["MeasuredNetwork", "Plan", "fresh_network", "measure_network", "operations_per_sample", "plan", "trainable"]
 
 Array = NDArray[np.float64]
 _OURS = (0.001, 0.003, 0.01, 0.03, 0.1)  # of Adam, in the parametrisation of the tangent kernel, over the hidden layers
@@ -60,6 +61,7 @@ class MeasuredNetwork:
     seconds: float
     step_seconds: float
     operations: float
+    ended: tuple[tuple[Part, TrainingRun], ...] = field(default=(), repr=False)  # at the largest size
 
 
 def trainable(candidate: Candidate, outputs: int) -> bool:
@@ -75,7 +77,9 @@ def trainable(candidate: Candidate, outputs: int) -> bool:
     return is_kernel_family(candidate.model)
 
 
-def _network(candidate: Candidate, shape: tuple[int, ...], outputs: int, width: int | None, seed: int) -> nn.Module:
+def fresh_network(
+    candidate: Candidate, shape: tuple[int, ...], outputs: int, width: int | None, seed: int
+) -> nn.Module:
     """A network of the candidate with fresh weights, or with those it came with where they cannot be drawn again."""
     model = candidate.model
     if not isinstance(model, UserNetwork):
@@ -105,10 +109,10 @@ def plan(candidate: Candidate, inputs: Tensor, outputs: int, budget: float, n: i
     nets = sum(len(t) for t in _TURNS.values())
     widths: tuple[int | None, ...] = (None,)
     if not user:
-        narrow = _network(candidate, shape, outputs, 1, 0)
+        narrow = fresh_network(candidate, shape, outputs, 1, 0)
         widths = _CHANNELS if any(p.ndim > 2 for p in narrow.parameters()) else (_NEURONS,)
     for width in widths:
-        per_sample = operations_per_sample(_network(candidate, shape, outputs, width, 0), inputs)
+        per_sample = operations_per_sample(fresh_network(candidate, shape, outputs, width, 0), inputs)
         per_step = _OVERHEAD + min(_BATCH, n) * per_sample
         steps = (budget / per_step - len(rates) * _SEARCH) / nets
         if steps >= 4 * _FIRST or (width == widths[-1] and steps >= _FIRST):
@@ -169,12 +173,21 @@ def _chosen(runs: list[_Run]) -> list[int]:
 
 
 def measure_network(
-    candidate: Candidate, inputs: Tensor, design: Design, truth: Truth, how: Plan, *, seed: int = 0
+    candidate: Candidate,
+    inputs: Tensor,
+    design: Design,
+    truth: Truth,
+    how: Plan,
+    *,
+    augment: Callable[[Tensor], Tensor] | None = None,
+    eighths: tuple[int, ...] | None = None,
+    seed: int = 0,
 ) -> MeasuredNetwork | None:
     """Search the rate on one part, then train on nested parts of the pilot; None where training diverges at every rate.
 
     Adam on the squared loss in batches of 32, seen through averaged weights (:class:`priorscope.inference.TrainingRun`);
-    networks of ours start at zero output. ``inputs`` are those of all draws.
+    networks of ours start at zero output. ``inputs`` are those of all draws. ``augment`` moves every batch, ``eighths`` are the
+    sizes (default: all few of the design); a plan of one rate is not searched.
     """
     x, y = inputs.float(), torch.as_tensor(truth.targets).float()
     shape, outputs = tuple(x.shape[1:]), y.shape[1]
@@ -182,18 +195,26 @@ def measure_network(
 
     def start(part: Part, rate: float, number: int) -> _Run:
         rows = torch.as_tensor(part.train)
-        network = _network(candidate, shape, outputs, how.width, seed + number)
+        network = fresh_network(candidate, shape, outputs, how.width, seed + number)
         batch = min(_BATCH, len(rows))
         run = TrainingRun(
-            network, Split(x[rows], y[rows]), learning_rate=rate, batch_size=batch, centre=ours, seed=seed + number
+            network,
+            Split(x[rows], y[rows]),
+            learning_rate=rate,
+            batch_size=batch,
+            centre=ours,
+            augment=augment,
+            seed=seed + number,
         )
         return _Run(part, run, x[torch.as_tensor(part.test)])
 
-    where = [(m, t) for m in design.few for t in _TURNS[m]]
-    top = design.part(0, 0, design.few[-1])
-    tried = {}
+    sizes = design.few if eighths is None else eighths
+    where = [(m, t) for m in sizes for t in _TURNS[m]]
+    top = design.part(0, 0, sizes[-1])
+    searched = how.rates if len(how.rates) > 1 else ()
+    tried = {} if searched else {how.rates[0]: 0.0}
     seconds = 0.0
-    for rate in how.rates:
+    for rate in searched:
         one = start(top, rate, 0)
         one.run.advance(min(_SEARCH, how.steps))
         one.look(truth.targets)
@@ -202,9 +223,10 @@ def measure_network(
     rate = min(tried, key=lambda r: tried[r])
     if not math.isfinite(tried[rate]):
         return None
-    taken = len(how.rates) * min(_SEARCH, how.steps)
+    taken = len(searched) * min(_SEARCH, how.steps)
     parts, scores, level, steps, left, spent = [], [], True, 0, 0.0, 0.0
-    for m in design.few:
+    runs: list[_Run] = []
+    for m in sizes:
         runs = [
             start(design.part(i % design.draws, t, m), rate, i) for i, t in enumerate(t for q, t in where if q == m)
         ]
@@ -221,4 +243,5 @@ def measure_network(
         seconds += sum(r.run.seconds for r in runs)
         taken += sum(r.run.steps for r in runs)
     held = HeldOut(design, truth, tuple(parts), tuple(scores))
-    return MeasuredNetwork(held, rate, steps, how.width, left, level, seconds, spent, taken * how.per_step)
+    last = tuple((one.part, one.run) for one in runs)
+    return MeasuredNetwork(held, rate, steps, how.width, left, level, seconds, spent, taken * how.per_step, last)

@@ -55,3 +55,27 @@ def test_it_learns_from_zero_output_and_batch_normalisation_is_measured_anew() -
     assert not run.network.training
     with pytest.raises(ValueError, match="learning_rate"):
         TrainingRun(network(), DATA, learning_rate=-1.0)
+
+
+def test_batches_are_moved_before_they_are_used_and_runs_with_and_without_are_pairs() -> None:
+    same = TrainingRun(network(), DATA, learning_rate=0.01, batch_size=8, augment=lambda x: x, seed=1).advance(30)
+    plain = TrainingRun(network(), DATA, learning_rate=0.01, batch_size=8, seed=1).advance(30)
+    torch.testing.assert_close(same.predict(X), plain.predict(X), rtol=0, atol=0)
+    shifted = SimpleNamespace(inputs=X + 1, targets=DATA.targets)
+    for centre in (False, True):  # the first outputs that are taken off are those of the moved inputs
+        settings = {"learning_rate": 0.01, "batch_size": 8, "centre": centre, "seed": 1}
+        moved = TrainingRun(network(), DATA, augment=lambda x: x + 1, **settings).advance(30)
+        given = TrainingRun(network(), shifted, **settings).advance(30)
+        torch.testing.assert_close(moved.predict(X), given.predict(X))
+        assert not torch.allclose(moved.predict(X), plain.predict(X), atol=1e-3)
+
+
+def test_moving_batches_by_chance_is_the_same_again_and_leaves_torch_as_it_was() -> None:
+    def jitter(x: torch.Tensor) -> torch.Tensor:
+        return x + 0.1 * torch.randn_like(x)
+
+    once, again = (TrainingRun(network(), DATA, augment=jitter, seed=3) for _ in range(2))
+    state = torch.get_rng_state()
+    whole, pieces = once.advance(20), again.advance(5).advance(15)
+    assert torch.equal(state, torch.get_rng_state())
+    torch.testing.assert_close(whole.predict(X), pieces.predict(X), rtol=0, atol=0)

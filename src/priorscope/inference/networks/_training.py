@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import time as clock
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
@@ -27,7 +28,9 @@ class TrainingRun:
     After step t the average moves by :math:`\bar w_t = \bar w_{t-1} + \frac{\gamma+1}{t+\gamma}(w_t - \bar w_{t-1})` with
     :math:`\gamma = 8`, the polynomial-decay averaging of Shamir & Zhang (2013), eq. 2: at every t it stands where a rate that
     falls to zero would have led, so that one run answers for all lengths. ``centre`` trains :math:`f - f_0`. Batch
-    normalisation is set anew from the training samples for the averaged weights. The network given is copied.
+    normalisation is set anew from the training samples for the averaged weights. The network given is copied. ``augment``
+    changes every batch of inputs before it is used, such as ``priorscope.data.Deform(1.0, 3)``; targets stay, and so does the
+    order of the batches: runs with and without it are pairs.
 
     Example:
         >>> from types import SimpleNamespace
@@ -45,9 +48,11 @@ class TrainingRun:
         learning_rate: float = 0.003,
         batch_size: int = 32,
         centre: bool = False,
+        augment: Callable[[Tensor], Tensor] | None = None,
         seed: int = 0,
     ) -> None:
         """Copy the network, and start the average and the batches."""
+        self.augment = augment
         self.inputs, self.targets = check_data(data)
         self.network = copy.deepcopy(network)
         dtype = next(p.dtype for p in self.network.parameters())
@@ -93,9 +98,15 @@ class TrainingRun:
     def _gradient(self, parameters: dict[str, nn.Parameter], done: int) -> None:
         """Leave the gradient of the loss on the next batch with the parameters."""
         rows = self._rows()
-        out = self.network(self.inputs[rows]).reshape(len(rows), -1)
-        if self.offset is not None:
-            out = out - self.offset[rows]
+        batch, start = self.inputs[rows], None if self.offset is None else self.offset[rows]
+        if self.augment is not None:
+            batch = self.augment(batch)
+            self.network.eval()
+            start = self._start(batch)  # the first outputs of the inputs as they are now
+            self.network.train()
+        out = self.network(batch).reshape(len(rows), -1)
+        if start is not None:
+            out = out - start
         self.optimiser.zero_grad(set_to_none=True)
         (out - self.targets[rows]).square().mean().backward()
 

@@ -19,7 +19,10 @@ const draw = async ([id, spec]) => {
   const result = await vegaEmbed("#" + id, chosen, {
     ast: true, // expressions are interpreted: no text becomes code
     renderer: "svg", actions: { export: true, source: false, compiled: false, editor: false },
-    loader: { load: () => Promise.reject(new Error("this page loads nothing")) },
+    loader: { // pictures are written into the page; nothing else is shown or fetched
+      load: () => Promise.reject(new Error("this page loads nothing")),
+      sanitize: (uri) => uri.startsWith("data:image/png;") ? Promise.resolve({ href: uri }) : Promise.reject(new Error("this page loads nothing")),
+    },
   });
   window.views[id] = result.view;
 };
