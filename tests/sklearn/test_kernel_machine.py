@@ -182,7 +182,6 @@ def test_a_kernel_of_ones_own_by_the_contract():
         ({"head": "hinge"}, "head of 'regression', 'svm'"),
         ({"inputs": "pca"}, "inputs of 'auto', 'standard'"),
         ({"landmarks": 1}, "landmarks >= 2, or 'auto', 'all'"),
-        ({"features": "learn"}, "features='learn' is not offered"),
         ({"class_weight": "even"}, "class_weight must be None, 'balanced'"),
         ({"class_weight": {7: 1.0}}, "positive weights of classes among"),
     ],

@@ -11,6 +11,8 @@ import typer
 if TYPE_CHECKING:
     import pandas as pd
 
+    from priorscope.sklearn import KernelMachine
+
 __all__ = ["arrays", "fit", "is_table"]
 
 FEW = 20  # different whole numbers up to which they may be classes; as docs/data.md says
@@ -29,6 +31,9 @@ def fit(
         str | None, typer.Option(help="What the choice goes by: squared, error, balanced, log-loss.")
     ] = None,
     balanced: Annotated[bool, typer.Option("--balanced", help="Weigh classes alike, whatever their sizes.")] = False,
+    features: Annotated[
+        str | None, typer.Option(help="learn: the kernel learns which directions of the inputs count.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Of rows on which kernels are compared, and of landmarks.")] = 0,
 ) -> None:
     """Fit a kernel machine: kernel, inputs and ridge are chosen by leave-one-out, and the machine is written to one file.
@@ -42,7 +47,13 @@ def fit(
     import priorscope as ps
 
     machine = ps.KernelMachine(
-        arch, task=task, head=head, metric=metric, class_weight="balanced" if balanced else None, seed=seed
+        arch,
+        task=task,
+        head=head,
+        metric=metric,
+        class_weight="balanced" if balanced else None,
+        features=features,
+        seed=seed,
     )
     if is_table(data):
         frame, notes = ps.data.load_frame(data)
@@ -56,8 +67,17 @@ def fit(
     machine.target_name_ = name
     machine.save(out)
     screen = Console(soft_wrap=True)
-    for line in (f"target: {name}", *notes, str(machine.report_), f"written to {out}"):
+    told = [_leading(machine)] if features is not None else []
+    for line in (f"target: {name}", *notes, str(machine.report_), *told, f"written to {out}"):
         screen.print(line, markup=False, highlight=False)
+
+
+def _leading(machine: KernelMachine) -> str:
+    """The columns with the largest share in the slope of the predictor."""
+    shares = machine.feature_importances_
+    order = shares.argsort()[::-1][:5]
+    names = machine.column_names_
+    return "columns that count most: " + ", ".join(f"{names[j]} ({100 * shares[j]:.0f} %)" for j in order)
 
 
 def is_table(path: Path) -> bool:

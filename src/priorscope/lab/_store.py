@@ -153,7 +153,9 @@ class Store:
             raise StoreError(f"{self.path} is an SQLite file, but not a priorscope store. Give another --store.")
         columns = [row[1] for row in db.execute("PRAGMA table_info(results)")]
         expected = [*COLUMNS.split(", "), *(["checksum"] if version > 1 or "checksum" in columns else [])]
-        if tables and columns != expected:  # a store with checksums is never taken for an old one, which would get new ones
+        if (
+            tables and columns != expected
+        ):  # a store with checksums is never taken for an old one, which would get new ones
             found = ", ".join(columns) or "no columns"
             raise StoreError(f"store {self.path}: its table of results has {found}; {self._damaged()}.")
         self._summed = "checksum" in columns or not tables

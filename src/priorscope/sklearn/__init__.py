@@ -1,5 +1,6 @@
 """scikit-learn's face of infinite-width networks: estimators for pipelines, grid searches and cross-validation."""
 
+from priorscope.sklearn._features import LearntFeatures
 from priorscope.sklearn._kernel_machine import KernelMachine
 from priorscope.sklearn._ntk import NTKClassifier, NTKRegressor
 from priorscope.sklearn._report import MachineReport, Rival
@@ -12,6 +13,7 @@ __all__ = [
     "Contender",
     "Encode",
     "KernelMachine",
+    "LearntFeatures",
     "MachineReport",
     "NTKClassifier",
     "NTKRegressor",

@@ -12,6 +12,7 @@ from priorscope.checks import NOT_NEGATIVE, SEED, SHAPE, Rule, check, optional, 
 from priorscope.contracts import KernelModel, Shape, name_of, require
 from priorscope.inference import RidgePath
 from priorscope.sklearn._choice import Wishes, choose
+from priorscope.sklearn._features import with_features
 from priorscope.sklearn._inputs import Inputs
 from priorscope.sklearn._loss import METRICS, Problem, temperature
 from priorscope.sklearn._names import default_names, model_named
@@ -43,6 +44,7 @@ _RULES = {
     "head": _word("regression", "svm"),
     "metric": _word(*METRICS, None),
     "inputs": _word(*_FORMS),
+    "features": _word("learn", None),
     "ridge": word_or(NOT_NEGATIVE, "auto"),
     "landmarks": word_or(whole(2), "auto", "all"),
     "input_shape": optional(SHAPE),
@@ -54,10 +56,8 @@ def settings_checked(machine: KernelMachine) -> None:
     """Raise for settings that cannot be meant, before anything is computed."""
     for name, rule in _RULES.items():
         check("KernelMachine", name, getattr(machine, name), rule)
-    if machine.features is not None:
-        raise ValueError(
-            f"features={machine.features!r} is not offered by this version: KernelMachine keeps its kernel fixed. Leave it out."
-        )
+    if machine.features is not None and machine.head == "svm":
+        raise ValueError("features='learn' goes with head='regression': margins have no closed-form leave-one-out.")
 
 
 def fitted(machine: KernelMachine, rows: Array, y: ArrayLike) -> RidgePath | None:
@@ -90,6 +90,20 @@ def fitted(machine: KernelMachine, rows: Array, y: ArrayLike) -> RidgePath | Non
         machine.seed,
     )
     choice = choose(rows, plain, problem, wishes, exact=count is None)
+    machine.features_ = None
+    if machine.features is not None:
+        auto = isinstance(machine.arch, str) and machine.arch == "auto"
+        choice, machine.features_ = with_features(
+            choice,
+            rows,
+            plain,
+            problem,
+            auto=auto,
+            metric=metric,
+            ridge=wishes.ridge,
+            landmarks=count,
+            seed=machine.seed,
+        )
     best, chosen = choice.candidate, choice.found.rival
     if count is not None:
         solution, loss = by_landmarks(

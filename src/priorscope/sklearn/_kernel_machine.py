@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.metrics import accuracy_score, r2_score
@@ -15,9 +16,10 @@ from sklearn.utils import ClassifierTags, RegressorTags, Tags
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from priorscope.checks import FRACTION, check
-from priorscope.contracts import KernelModel, Shape, kernel_matrix
+from priorscope.contracts import FeatureKernel, KernelModel, Shape, kernel_matrix, require
 from priorscope.inference import RidgePath
 from priorscope.sklearn._estimator import is_frame, only_if
+from priorscope.sklearn._features import LearntFeatures, column_shares
 from priorscope.sklearn._fit import fitted, settings_checked
 from priorscope.sklearn._loss import probabilities
 from priorscope.sklearn._rows import Rows, needs_encoding
@@ -27,6 +29,7 @@ from priorscope.sklearn._spread import Spread, radius
 __all__ = ["KernelMachine"]
 
 Array = NDArray[np.float64]
+SEEN = 500  # rows at which gradients are taken for importances
 
 
 def _classifies(machine: KernelMachine) -> bool:
@@ -62,7 +65,9 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships 
             where it lowers the left-out loss (Lee et al. 2020, arXiv 2007.15801).
         landmarks: how many training rows carry the solution: "auto" (all up to 5,000 rows, then up to 3,000 by Nyström's
             method, with what is lost told in ``report_``), "all", or a number.
-        features: None; reserved for kernels that learn features.
+        features: None, or "learn": the kernel's inputs pass through a power of the average gradient outer product of a first
+            fit, round by round (:class:`priorscope.inference.FeatureMachine`), where that lowers the left-out loss: of
+            Laplace and of the chosen dense kernel with ``arch="auto"``, else of ``arch``. ``features_`` tells what was learnt.
         seed: of the rows on which kernels are compared when there are many, of landmarks and of folds.
 
     Example:
@@ -120,6 +125,7 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships 
         if y is None:
             raise ValueError("KernelMachine requires y to be passed, but the target y is None.")
         self.rows_: Rows | None = None
+        self.features_: LearntFeatures | None = None
         self._gaussian: Spread | None = None  # of intervals, computed when they are first asked for
         if needs_encoding(X):
             check_consistent_length(X, y)
@@ -206,6 +212,52 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships 
         """Accuracy for classes, R² for numbers."""
         guess = self.predict(X)
         return float(accuracy_score(y, guess) if self.task_ == "classification" else r2_score(y, guess))
+
+    # -- features ------------------------------------------------------------------------------------------------------
+
+    @property
+    def feature_importances_(self) -> Array:
+        r"""Share of each column in the squared slope of the predictor, the diagonal of :math:`E[\nabla f\nabla f^\top]`
+        (Radhakrishnan et al. 2024), columns in units of their standard deviation; marks of a column are added up.
+
+        Example:
+            >>> X = np.random.default_rng(0).normal(size=(80, 3))
+            >>> KernelMachine("laplace", features="learn").fit(X, X[:, 1] ** 2).feature_importances_.argmax()
+            np.int64(1)
+        """
+        check_is_fitted(self, "dual_coef_")
+        model = require(
+            self.model_,
+            FeatureKernel,
+            "a kernel that can be differentiated",
+            "Use an Architecture or a kernel of the distance.",
+        )
+        z = self.X_fit_
+        some = z if len(z) <= SEEN else z[:: -(-len(z) // SEEN)]
+        g = model.expansion_gradients(some, z, torch.from_numpy(np.ascontiguousarray(self.dual_coef_)), kind=self.kind_)
+        flat = g.flatten(2).numpy()
+        if self.inputs_.matrix.size:
+            flat = flat @ self.inputs_.matrix.T
+        return column_shares(self.inputs_, (flat**2).mean((0, 1)))
+
+    @property
+    def column_names_(self) -> tuple[str, ...]:
+        """A name for each column of numbers: that of the frame (with the word, where words became columns), or x0, x1, ….
+
+        Example:
+            >>> KernelMachine("fcn-1").fit([[0.0], [1.0], [2.0], [3.0]], [0.0, 0.5, 1.5, 2.0]).column_names_
+            ('x0',)
+        """
+        check_is_fitted(self, "dual_coef_")
+        frame = None if self.rows_ is None else self.rows_.encoding.frame
+        if frame is not None:
+            pairs = zip(frame.names, frame.words, strict=True)
+            return tuple(
+                n for name, words in pairs for n in ([name] if words is None else [f"{name}={w}" for w in words])
+            )
+        if "feature_names_in_" in vars(self):
+            return tuple(str(name) for name in self.feature_names_in_)
+        return tuple(f"x{j}" for j in range(len(self.inputs_.median)))
 
     # -- files ---------------------------------------------------------------------------------------------------------
 

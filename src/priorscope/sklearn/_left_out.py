@@ -42,7 +42,12 @@ def may_be_closed(estimator: BaseEstimator) -> bool:
         (True, False)
     """
     last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
-    return isinstance(last, KernelMachine) and last.class_weight is None and last.head == "regression"
+    return (
+        isinstance(last, KernelMachine)
+        and last.class_weight is None
+        and last.head == "regression"
+        and last.features is None
+    )
 
 
 def closed_form(

@@ -10,9 +10,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from priorscope.contracts import KernelModel, is_kernel_model
+from priorscope.contracts import FeatureKernel, KernelModel, is_kernel_model, require
 from priorscope.data import Encoding
-from priorscope.models import Architecture, Invariant
+from priorscope.models import Architecture, Invariant, MappedInputs, MappedPatches
+from priorscope.sklearn._features import LearntFeatures
 from priorscope.sklearn._file import read_machine, write_machine
 from priorscope.sklearn._flips import FlipAveraged
 from priorscope.sklearn._inputs import Inputs
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["load", "save"]
 
-_SETTINGS = ("task", "kind", "ridge", "head", "metric", "inputs", "whiten", "flips", "landmarks", "seed")
+_MAPS = {"inputs": MappedInputs, "patches": MappedPatches}
+_SETTINGS = ("features", "task", "kind", "ridge", "head", "metric", "inputs", "whiten", "flips", "landmarks", "seed")
 _ARRAYS = ("dual_coef_", "offset_", "classes_", "target_mean_", "target_scale_", "residuals_", "feature_names_in_")
 _PLAIN = ("kind_", "ridge_", "task_", "temperature_", "n_features_in_", "whole_", "target_name_", "_flat")
 _INPUTS = ("median", "mean", "scale", "marks", "owners", "mark_mean", "mark_scale", "matrix")
@@ -47,6 +49,11 @@ def save(machine: KernelMachine, path: Path) -> Path:
     arrays = {name.strip("_"): np.asarray(getattr(machine, name)) for name in _ARRAYS if name in vars(machine)}
     arrays |= {f"inputs_{name}": getattr(machine.inputs_, name) for name in _INPUTS}
     arrays["X_fit"] = machine.X_fit_.numpy()
+    if isinstance(machine.model_, MappedInputs | MappedPatches):
+        arrays["map"] = machine.model_.matrix.numpy()
+    if machine.features_ is not None:
+        text["features"] = {**asdict(machine.features_), "moment": None}
+        arrays["moment"] = machine.features_.moment
     if machine.rows_ is not None:
         arrays["rows_medians"] = machine.rows_.encoding.medians.numpy()
     write_machine(path, text, arrays)
@@ -54,7 +61,14 @@ def save(machine: KernelMachine, path: Path) -> Path:
 
 
 def _model_text(machine: KernelMachine) -> dict[str, Any]:
-    """The model by its name, by its layers, or, where it is the user's own, only what it is called."""
+    """The model by its name, by its layers, or, where it is the user's own, only what it is called; its map apart."""
+    if isinstance(machine.model_, MappedInputs | MappedPatches):
+        kind = next(name for name, made in _MAPS.items() if isinstance(machine.model_, made))
+        inner = machine.model_.model if isinstance(machine.model_, MappedInputs) else machine.model_.arch
+        try:
+            return {"layers": to_plain(inner), "flips": False, "map": kind}
+        except ValueError:
+            return {"own": machine.report_.chosen.name.removesuffix(" + features"), "flips": False, "map": kind}
     flips = isinstance(machine.model_, FlipAveraged)
     model = machine.model_.model if isinstance(machine.model_, FlipAveraged) else machine.model_
     name = machine.report_.chosen.name.removesuffix(" over flips")
@@ -96,7 +110,13 @@ def _rows(text: dict[str, Any] | None, arrays: dict[str, NDArray[Any]]) -> Rows 
     return Rows(Encoding(shape, medians, given, text["layout"], bool(text["pixels"]), frame))
 
 
-def _model(text: dict[str, Any], shape: tuple[int, ...], given: KernelModel | None, file: str) -> KernelModel:
+def _model(
+    text: dict[str, Any],
+    shape: tuple[int, ...],
+    given: KernelModel | None,
+    file: str,
+    arrays: dict[str, NDArray[np.float64]],
+) -> KernelModel:
     """The model of a file: by name, by its layers, or the one that was given."""
     if given is not None:
         model = given
@@ -106,6 +126,13 @@ def _model(text: dict[str, Any], shape: tuple[int, ...], given: KernelModel | No
         model = model_named(str(text["name"]), shape) if "name" in text else from_plain(text["layers"])
     if not is_kernel_model(model):
         raise ValueError("its model has no kernel")
+    if "map" in text:
+        mapped = require(model, FeatureKernel, "a model that takes a map", "Pass the kernel that was fitted.").mapped(
+            torch.from_numpy(arrays["map"])
+        )
+        if not isinstance(mapped, _MAPS[text["map"]]):
+            raise ValueError(f"its model has no map of {text['map']}")
+        return mapped
     return FlipAveraged(model) if text["flips"] else model
 
 
@@ -129,10 +156,17 @@ def _fill(
 ) -> None:
     """Set every part of the machine from the texts and arrays of its file; whatever does not fit raises."""
     shape = tuple(int(s) for s in text["shape"])
-    machine.model_ = _model(text["model"], shape, arch, file)
-    machine.set_params(**{name: text["settings"][name] for name in _SETTINGS})
+    machine.model_ = _model(text["model"], shape, arch, file, arrays)
+    machine.set_params(**{name: text["settings"][name] for name in _SETTINGS if name != "features"})
+    machine.features = text["settings"].get("features")  # files of older versions have none
+    learnt = text.get("features")
+    machine.features_ = None if learnt is None else LearntFeatures(**{**learnt, "moment": arrays["moment"]})
     machine.input_shape = None if text["input_shape"] is None else tuple(int(s) for s in text["input_shape"])
-    inner = machine.model_.model if isinstance(machine.model_, FlipAveraged) else machine.model_
+    inner: KernelModel = machine.model_
+    if isinstance(inner, FlipAveraged | MappedInputs):
+        inner = inner.model
+    elif isinstance(inner, MappedPatches):
+        inner = inner.arch
     machine.arch = text["model"].get("name", inner)
     for name in _PLAIN:
         if name in text["fitted"]:

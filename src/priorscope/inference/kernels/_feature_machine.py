@@ -23,6 +23,7 @@ from priorscope.inference.kernels._ridge_solution import RidgeSolution, by_landm
 __all__ = ["FeatureMachine", "FittedFeatures"]
 
 Array = NDArray[np.float64]
+MOST = 4000  # rows from which features are learnt
 BLOCK = 2000  # rows whose kernel with the landmarks is computed at once
 RIDGE = 1e-3  # in units of the mean eigenvalue, where nothing chooses it
 _CHOICE = Rule("True, False or 'auto' as {name}", lambda v: isinstance(v, bool) or (isinstance(v, str) and v == "auto"))
@@ -160,21 +161,23 @@ class FeatureMachine:
         count = self.landmarks if self.landmarks is not None else (n if n <= 5000 else 2000)
         order = np.random.default_rng([seed, 12]).permutation(n)
         z = learning if count >= n else learning.part(np.sort(order[:count]))
-        seen = learning if self.share == 1 else learning.part(np.sort(order[: max(2, math.ceil(self.share * n))]))
+        some = min(math.ceil(self.share * n), MOST)
+        seen = learning if some >= n else learning.part(np.sort(order[: max(2, some)]))
         now, errors = learning.mapped(None, setting), []
         check_depends(torch.from_numpy(learning.part(np.arange(min(n, 50))).gram(now)))
-        for t in range(rounds + 1):
-            last = t == rounds
-            of = learning if last else seen
-            on = z if len(z.x) < len(of.x) else of
-            solution, loss = _solve(of, on, now, ridges[t])
+        moment: Tensor | None = None
+        for t in range(rounds):
+            solution, loss = _solve(seen, seen, now, ridges[t])
             errors.append(loss)
-            if not last or rounds == 0:
-                c = torch.from_numpy(solution.coefficients)
-                moment = now.feature_moment(_spread(of.x, count), on.x, c, kind=self.kind)
-            if not last:
-                now = learning.mapped(moment, setting)
-        notes = () if count >= n else (f"{count} of {n} rows are landmarks (Nyström)",)
+            moment = now.feature_moment(seen.x, seen.x, torch.from_numpy(solution.coefficients), kind=self.kind)
+            now = learning.mapped(moment, setting)
+        solution, loss = _solve(learning, z, now, ridges[rounds])
+        errors.append(loss)
+        if moment is None:
+            moment = now.feature_moment(seen.x, z.x, torch.from_numpy(solution.coefficients), kind=self.kind)
+        notes = [f"{count} of {n} rows are landmarks (Nyström)"] if count < n else []
+        if rounds and len(seen.x) < n:
+            notes.append(f"features were learnt on {len(seen.x)} of {n} rows")
         path = Trajectory(torch.arange(len(errors), dtype=torch.float64), torch.tensor(errors, dtype=torch.float64))
         return FittedFeatures(
             now,
@@ -189,7 +192,7 @@ class FeatureMachine:
             path,
             clock.perf_counter() - started,
             plan,
-            notes,
+            tuple(notes),
         )
 
     def _plan(self, learning: Learning, seed: int) -> FeaturePlan:
@@ -217,11 +220,6 @@ class FeatureMachine:
         if plan is not None:
             return plan.ridges
         return (self.ridge if not isinstance(self.ridge, str) else RIDGE,) * (rounds + 1)
-
-
-def _spread(x: Tensor, count: int) -> Tensor:
-    """At most as many rows as carry the solution, evenly spaced: what M is an average over."""
-    return x if len(x) <= count else x[torch.linspace(0, len(x) - 1, count).round().long()]
 
 
 def _solve(learning: Learning, z: Learning, model: FeatureKernel, relative: float) -> tuple[RidgeSolution, float]:

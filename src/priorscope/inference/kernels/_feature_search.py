@@ -24,6 +24,7 @@ RIDGES = np.geomspace(1e-6, 10.0, 22)  # in units of the mean eigenvalue of the 
 BANDWIDTHS = (0.5, 2.0)  # factors tried beside one; then on in the better direction
 POWERS = (0.25, 1.0)  # tried beside one half
 MOST = 2500  # rows on which settings are compared in the end
+SURE = 2.0  # standard errors by which features must be better
 FARTHEST = 8.0  # factor on the bandwidth beyond which no better one is looked for
 
 
@@ -178,24 +179,35 @@ def plan_features(
     if isinstance(diagonal, str):
         first.append(measured(replace(start, diagonal=True)))
     best = refined(min(first, key=lambda t: t.loss))
-    rows = some if n > screen else np.arange(n)
+    plain = min(seen.values(), key=lambda trial: trial.errors[0])
+    rows, used = (some if n > screen else np.arange(n)), few
     if n > screen:
         rival = [replace(best.setting, diagonal=not best.setting.diagonal)] if isinstance(diagonal, str) else []
         rows = np.sort(order[:MOST])
-        many = learning.part(rows)
+        used = learning.part(rows)
         halves = [np.arange(0, len(rows), 2), np.arange(1, len(rows), 2)]
-        best = min((_by_halves(many, t, rounds, halves) for t in (best, *map(measured, rival))), key=lambda t: t.loss)
+        best = min((_by_halves(used, t, rounds, halves) for t in (best, *map(measured, rival))), key=lambda t: t.loss)
+        plain = _by_halves(used, plain, 0, halves)
     t = int(best.errors.argmin())
+    if t == 0 or not _surely_better(used, best.scores[t], plain.scores[0]):
+        best, t = replace(plain, inner=best.inner), 0
     return FeaturePlan(
         best.setting,
         t,
         (*best.inner[:t], float(best.ridges[t])),
-        tuple(float(v) for v in best.errors),
+        (float(plain.errors[0]), *(float(v) for v in best.errors[1:])),
         best.scores[t],
-        best.scores[0],
+        plain.scores[0],
         rows,
         tuple((str(s), trial.loss) for s, trial in seen.items()),
     )
+
+
+def _surely_better(learning: Learning, learnt: Array, plain: Array) -> bool:
+    """Whether squared errors are lower by more than two standard errors, row by row: many settings were tried on few rows."""
+    w = learning.weights / learning.weights.mean()
+    gap = w * (((plain - learning.targets) ** 2).mean(1) - ((learnt - learning.targets) ** 2).mean(1))
+    return bool(gap.mean() > SURE * gap.std(ddof=1) / np.sqrt(len(gap)))
 
 
 def _measure(
