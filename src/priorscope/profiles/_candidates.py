@@ -120,7 +120,7 @@ def variations(candidate: Candidate) -> list[Candidate]:
         >>> [c.name for c in variations(default_candidates((5,))[0][0])]
         ['fcn-1-erf', 'fcn-1-gelu']
     """
-    if not candidate.options or "activation" in candidate.options:
+    if not candidate.options or {"activation", "group"} & set(candidate.options):
         return []
     return [
         Candidate(

@@ -86,7 +86,7 @@ GROUPS: dict[str, NamedGroup] = {
     "p4": NamedGroup("quarter turns", (2,), _quarter_turns, square=True),
     "p4m": NamedGroup("quarter turns and mirror images", (2,), _square, square=True),
     "shifts": NamedGroup("cyclic shifts", (1, 2), _shifts),
-    "sign": NamedGroup("the sign of the input", (0, 1, 2), _sign),
+    "sign": NamedGroup("changes of sign", (0, 1, 2), _sign),
 }
 """Groups by name; p4 and p4m are called after the wallpaper groups whose turns and mirrors they are."""
 
