@@ -271,6 +271,17 @@ def test_the_rule_on_sentences_can_fail():
     assert not read_for_words(ast.parse("if Caution.BLIND in result.cautions:\n    pass"))
 
 
+MAY_INTERPOLATE = {
+    "statistics.py",  # the one way between measured sizes
+    "probes/curves/forecast/_spectral.py",  # continued beyond its last knot
+}
+
+
+def test_curves_are_interpolated_in_one_way():
+    found = {inside(file) for file in source_files() if "np.interp(" in file.read_text()}
+    assert found <= MAY_INTERPOLATE, f"take interpolate_over_log or log_interpolate: {sorted(found - MAY_INTERPOLATE)}"
+
+
 MOST_ANY = 4.0  # per thousand lines, imports counted
 
 

@@ -17,6 +17,7 @@ __all__ = [
     "exact",
     "fit_power_law",
     "group_interval",
+    "interpolate_over_log",
     "log_interpolate",
     "median_interval",
     "seed_interval",
@@ -220,6 +221,22 @@ def share_interval(hits: ArrayLike, *, level: float = 0.95) -> Interval:
     return Interval(k / n, low, high)
 
 
+def interpolate_over_log(at: ArrayLike, x: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
+    """Values at ``at`` of the curve through (x, y), straight between its points over log x and flat beyond its ends.
+
+    Example:
+        >>> interpolate_over_log([10.0, 1e6], [1.0, 100.0], [1.0, 3.0]).round(6).tolist()
+        [2.0, 3.0]
+    """
+    points = np.asarray(x, dtype=float)
+    if points.ndim != 1 or not (points > 0).all() or not (np.diff(points) > 0).all():
+        raise ValueError(f"interpolation needs x > 0 that grows from point to point; got {points.tolist()[:8]}.")
+    found: NDArray[np.float64] = np.interp(
+        np.log(np.asarray(at, dtype=float)), np.log(points), np.asarray(y, dtype=float)
+    )
+    return found
+
+
 def log_interpolate(at: ArrayLike, x: ArrayLike, y: ArrayLike) -> NDArray[np.float64]:
     """Values at ``at`` of the curve through (x, y), straight between its points on log axes and flat beyond its ends.
 
@@ -229,11 +246,8 @@ def log_interpolate(at: ArrayLike, x: ArrayLike, y: ArrayLike) -> NDArray[np.flo
         >>> log_interpolate([10.0], [1.0, 100.0], [1.0, 0.01]).round(6).tolist()
         [0.1]
     """
-    points = np.asarray(x, dtype=float)
-    if points.ndim != 1 or not (points > 0).all() or not (np.diff(points) > 0).all():
-        raise ValueError(f"log_interpolate needs x > 0 that grows from point to point; got {points.tolist()[:8]}.")
     log_y = np.log(np.maximum(np.asarray(y, dtype=float), 1e-300))
-    found: NDArray[np.float64] = np.exp(np.interp(np.log(np.asarray(at, dtype=float)), np.log(points), log_y))
+    found: NDArray[np.float64] = np.exp(interpolate_over_log(at, x, log_y))
     return found
 
 

@@ -13,7 +13,7 @@ from priorscope.profiles._held_out import HeldOut
 from priorscope.profiles._kind import Kind
 from priorscope.profiles._metric import Metric
 from priorscope.profiles._row import ErrorCurve
-from priorscope.statistics import Interval
+from priorscope.statistics import Interval, interpolate_over_log
 
 __all__ = [
     "Ahead",
@@ -76,7 +76,7 @@ class Guide:
 
     def at(self, n: Array | float) -> Array:
         """Logarithm of the guide at ``n``."""
-        return np.interp(np.log(n), np.log(self.grid), self.log)
+        return interpolate_over_log(n, self.grid, self.log)
 
 
 @dataclass(frozen=True)
@@ -104,8 +104,8 @@ def forecast_guide(name: str, forecast: Forecast, to: int) -> Guide:
     z = 2 * float(norm.ppf(0.5 + forecast.level / 2))
     variance = (np.log(forecast.combined_high / forecast.combined_low) / z) ** 2
     last = float(forecast.curve.sizes[-1])
-    variance = np.maximum(variance - np.interp(np.log(last), np.log(forecast.grid), variance), 0.0)
-    grown = float(np.interp(np.log(to), np.log(forecast.grid), variance))
+    variance = np.maximum(variance - interpolate_over_log(last, forecast.grid, variance), 0.0)
+    grown = float(interpolate_over_log(to, forecast.grid, variance))
     sources = {"all kernels": _COMMON * grown, f"forecast of {name}": (1 - _COMMON) * grown}
     return Guide(name, forecast.grid, np.log(forecast.combined), variance, np.zeros(_DRAWS), sources)
 
@@ -180,15 +180,14 @@ def extrapolate(
     sampling = _TRAINING**2 * (centred @ weight.T + guide.draws[:, None]).var(0)
     prior = ((A @ spread_of_line) * A).sum(1) - ((weight @ (_TRAINING**2 * scatter)) * weight).sum(1)
     prior = np.maximum(prior, 0.0) + (belief.drift * np.maximum(zg, 0.0)) ** 2
-    growth = np.interp(np.log(grid), np.log(guide.grid), guide.variance)
+    growth = interpolate_over_log(grid, guide.grid, guide.variance)
     total = sampling + prior + growth + few
     half = float(norm.ppf(0.5 + level / 2)) * np.sqrt(total)
     most = 1.0 if metric.percent else np.inf
     middle, low, high = (_shown(metric, np.minimum(np.exp(log + side * half), most), unit) for side in (0, -1, 1))
     measured = [_shown(metric, v, unit) for v in (values, *_measured_ends(spread, values, metric, samples))]
     curve = ErrorCurve(sizes, measured[0], measured[1], measured[2], grid, middle, low, high)
-    place = np.log(to)
-    here, own = (float(np.interp(place, np.log(grid), v)) for v in (log, prior))
+    here, own = (float(interpolate_over_log(to, grid, v)) for v in (log, prior))
     x = np.array([1.0, np.log(to / sizes[-1])])
     draws = here + centred @ (x @ gain) + guide.draws
     return Ahead(

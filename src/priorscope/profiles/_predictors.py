@@ -37,6 +37,7 @@ from priorscope.profiles._trained import measure_network, plan, trainable
 from priorscope.profiles._trial import Trial
 from priorscope.profiles._view import View
 from priorscope.profiles.sources import EstimatorOffer
+from priorscope.statistics import interpolate_over_log
 
 __all__ = ["Predictors"]
 
@@ -149,7 +150,7 @@ class Predictors:
             grid = np.geomspace(2.0, 1000.0 * max(self.to, self.view.design.n), 50)
             z = np.maximum(np.log(grid / self.view.design.n), 0.0)
             plain = Guide("plain", grid, -0.35 * np.log(grid), (0.2 * z) ** 2, np.zeros(len(self.weights)))
-            grown = float(np.interp(np.log(self.to), np.log(grid), plain.variance))
+            grown = float(interpolate_over_log(self.to, grid, plain.variance))
             plain = replace(plain, sources={"plain": grown})
             return plain, plain
         chosen = name if name in kernels else min(kernels, key=lambda k: self.ahead[k].log)

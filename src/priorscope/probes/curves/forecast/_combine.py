@@ -15,6 +15,7 @@ from priorscope.probes.curves.forecast._power_law import local_power_law
 from priorscope.probes.curves.forecast._result import Forecast
 from priorscope.probes.curves.forecast._spectral import fit_spectral
 from priorscope.probes.curves.pilot import Pilot
+from priorscope.statistics import interpolate_over_log
 
 __all__ = ["REACH", "forecast_gram"]
 
@@ -55,8 +56,7 @@ def _cautions(curve: LearningCurve, logs: dict[str, Array], at: Array, grid: Arr
     def tell(kind: CautionKind, words: str) -> None:
         notes.append(Caution(kind, words))
 
-    top = float(np.interp(np.log(at.max()), np.log(grid), np.arange(len(grid))))
-    ends = {name: float(np.exp(np.interp(top, np.arange(len(grid)), v))) for name, v in logs.items()}
+    ends = {name: float(np.exp(interpolate_over_log(at.max(), grid, v))) for name, v in logs.items()}
     if max(ends.values()) > _DISAGREE * min(ends.values()):
         worst = ", ".join(f"{name} {value:.3g}" for name, value in ends.items())
         tell(
@@ -116,7 +116,7 @@ def forecast_gram(
     spread = draws.std(0) + 0.01
     grid = np.geomspace(min(float(sizes[0]), float(at.min())), REACH * size, 100)
     inside = grid <= sizes[-1]
-    measured = np.interp(np.log(grid), np.log(sizes), y)
+    measured = interpolate_over_log(grid, sizes, y)
 
     straight, scatter = local_power_law(sizes, curve.error, np.cov(draws.T), grid)
     logs = {"power law": straight}
@@ -128,7 +128,7 @@ def forecast_gram(
         exponents |= {"eigenvalues": model.eigenvalue_exponent, "power": model.power_exponent}
     logs["kernel PCA"] = -exponent * np.log(grid / sizes[-1])
     for name, values in logs.items():  # beyond the pilot all start from its last error, so that no curve jumps there
-        last = float(np.interp(np.log(sizes[-1]), np.log(grid), values))
+        last = float(interpolate_over_log(sizes[-1], grid, values))
         logs[name] = np.where(inside, values if name == "spectral theory" else measured, values + y[-1] - last)
 
     total = sum(_WEIGHTS[name] for name in logs)
@@ -139,12 +139,12 @@ def forecast_gram(
         middle = np.where(inside, middle, np.minimum.accumulate(np.minimum(middle, y[-1])))
     between = sum(_WEIGHTS[name] / total * (values - middle) ** 2 for name, values in logs.items())
     z = float(norm.ppf(0.5 + level / 2))
-    own = np.interp(np.log(grid), np.log(sizes), spread)  # beyond the pilot, that of its last error
+    own = interpolate_over_log(grid, sizes, spread)  # beyond the pilot, that of its last error
     sampling = TRAINING * np.where(inside, own, np.maximum(scatter, own))
     width = z * np.sqrt(sampling**2 + between)
     wrong = _classification(curve, middle, grid, z)
     slope = np.gradient(middle, np.log(grid))
-    exponents["combined"] = -float(np.interp(np.log(4 * size), np.log(grid), slope))
+    exponents["combined"] = -float(interpolate_over_log(4 * size, grid, slope))
     return Forecast(
         at,
         grid,
