@@ -7,12 +7,15 @@ as large must be told from the right one.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 
 import pytest
 import torch
 from torch import nn
 
+from priorscope import models
 from priorscope.models import (
     RBF,
     ABReLU,
@@ -33,7 +36,9 @@ from priorscope.models import (
     GeneralConv,
     GlobalAvgPool,
     GlobalSumPool,
+    GroupConv,
     GroupNorm,
+    GroupPool,
     Hermite,
     Identity,
     Layer,
@@ -119,6 +124,7 @@ LAYERS: dict[str, tuple[tuple[int, ...], tuple[Layer, ...]]] = {
             *(GeneralAvgPool((3, 2), (2, 1), (1, 0), False), ZeroPad(((1, 0), (2, 1))), C, R, Flatten(), D),
         ),
     ),
+    "group convolution and group pool": (IMAGE, (GroupConv(3, "p4", "zeros", 1.5, 0.2), R, GroupPool(), Flatten(), D)),
     "rms norm": (LINE, (C, RMSNorm(0.1), R, RMSNorm(), GlobalAvgPool(), D)),
     "group norm": (LINE, (C, GroupNorm(2, 0.1), R, Flatten(), D)),
     "dropout of whole channels": (LINE, (C, R, Dropout(0.3, whole_channels=True), C, R, GlobalAvgPool(), D)),
@@ -126,6 +132,38 @@ LAYERS: dict[str, tuple[tuple[int, ...], tuple[Layer, ...]]] = {
     "dropout": (LINE, (C, R, Dropout(0.3), C, R, GlobalAvgPool(), D)),
     "attention": (LINE, (C, R, Attention(2.0, 1.2, 0.8, 0.1), R, GlobalAvgPool(), D)),
 }
+
+
+def parts(thing: object) -> Iterator[object]:
+    """A layer and all that it is made of: branches, nonlinearities."""
+    yield thing
+    inner = [getattr(thing, f.name) for f in fields(thing)] if is_dataclass(thing) else thing
+    for part in inner if isinstance(inner, list | tuple) else ():
+        yield from parts(part)
+
+
+def exported(base: type) -> set[type]:
+    found = [getattr(models, name) for name in models.__all__]
+    return {cls for cls in found if isinstance(cls, type) and issubclass(cls, base) and cls is not base}
+
+
+def untested(base: type, cases: Iterable[object]) -> set[type]:
+    """Exported classes that take part in none of these cases."""
+    return exported(base) - {type(part) for case in cases for part in parts(case)}
+
+
+def test_every_exported_layer_and_nonlinearity_is_tested_below() -> None:
+    assert len(exported(Layer)) > 20
+    assert len(exported(Nonlinearity)) > 10
+    layers = [layer for _, case in LAYERS.values() for layer in case]
+    assert untested(Layer, layers) == set(), "a layer needs a case in LAYERS: its kernel as the limit of its networks"
+    assert untested(Nonlinearity, NONLINEAR) == set(), "a nonlinearity needs a case in NONLINEAR"
+
+
+def test_the_rule_on_untested_layers_can_fail() -> None:
+    without = [layer for name, (_, case) in LAYERS.items() if name != "attention" for layer in case]
+    assert untested(Layer, without) == {Attention}
+    assert Dense in {type(part) for part in parts(LAYERS["parallel sum"][1])}
 
 
 def _check(arch: Architecture, shape: tuple[int, ...], widths: tuple[int, ...], seeds: int) -> None:
