@@ -374,7 +374,7 @@ def possible(root: Path, rooms: list[str]) -> list[Fault]:
         grid = (
             name.startswith(("papers/", "validation/")) and file.stem == "_grid"
         )  # what is run, not how it is measured
-        if name.startswith(LEFT_OUT) or file.stem.endswith(LEFT_OUT_NAMES) or grid:
+        if name.startswith(LEFT_OUT) or file.stem.endswith(LEFT_OUT_NAMES) or file.stem.startswith("_page") or grid:
             continue
         if not rooms or any(name.startswith(room) for room in rooms):
             found += faults(file.read_bytes(), f"src/priorscope/{name}")
@@ -455,7 +455,9 @@ def survives(session: Any, knowledge: Knowledge, fault: Fault, cap: float) -> tu
         entering = [n for n in knowledge.entering(fault, b"numba" in source) if n in items and n not in ill]
         likely = knowledge.likely(fault, owner_of(source, fault.line))
         unknown = [n for file in likely for n in by_file[file] if n not in known and n not in ill]
-        answer = in_a_child(session, [items[n] for n in [*entering, *unknown]], known, cap, fault)
+        fresh = [n for n in unknown if n.split("::")[0] in likely[:2]]  # of a file that was just written, perhaps
+        order = dict.fromkeys([*fresh, *entering, *unknown])
+        answer = in_a_child(session, [items[n] for n in order], known, cap, fault)
         knowledge.learn(answer)
         if not answer["changed"]:
             return True, "no living function has this code"

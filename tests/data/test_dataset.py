@@ -81,3 +81,14 @@ def test_dataset_says_what_is_wrong():
         make().subset(5, n_test=9)
     with pytest.raises(ValueError, match="per must be"):
         make().standardised(per="pixel")
+
+
+@pytest.mark.parametrize("shape, per", [((5,), "feature"), ((2, 3, 4), "channel"), ((2, 7), "all")])
+def test_standardised_inputs_are_those_of_numpy(shape, per):
+    """Few samples, so that dividing by n or by n - 1 is not the same."""
+    x = torch.randn(6, *shape, generator=torch.Generator().manual_seed(1), dtype=torch.float64) * 3 + 2
+    data = Dataset(Split(x[:4], x[:4].flatten(1).sum(1)), Split(x[4:], x[4:].flatten(1).sum(1)), name="few")
+    axes = {"feature": 0, "channel": (0, 2, 3), "all": None}[per]
+    train = x[:4].numpy()
+    want = (x[4:].numpy() - train.mean(axes, keepdims=True)) / train.std(axes, keepdims=True)
+    assert torch.allclose(data.standardised(per=per).test.inputs, torch.from_numpy(want))

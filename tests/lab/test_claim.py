@@ -230,3 +230,10 @@ def test_the_fingerprint_is_of_words_and_expectations():
 def test_a_power_law_gives_its_interval():
     fit = fit_power_law([1, 2, 4], [[8.0, 4.1, 2.0], [8.0, 3.9, 2.1]])
     assert fit.interval == Interval(fit.exponent, fit.low, fit.high)
+
+
+def test_what_is_claimed_is_as_large_as_its_larger_end():
+    """The allowance for rounding is in proportion to it, whatever the sign."""
+    assert claimed(-3.0, -1.0, within=0.1).scale == 3
+    assert claimed(1.0, 3.0, within=0.1).scale == 3
+    assert claimed(0.0, within=0.2).scale == 0.2

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 from sklearn.base import clone
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -15,6 +16,8 @@ from torch import nn
 
 from priorscope.sklearn import Encode, KernelMachine, Shortlist, Shrink, TrainedNetwork
 from priorscope.sklearn._left_out import closed_form, folds_of, refitted
+from priorscope.sklearn._loss import Problem, losses
+from priorscope.sklearn._shortlist import _loss
 
 RNG = np.random.default_rng(0)
 
@@ -164,3 +167,12 @@ def test_mistakes_are_one_line(make, words):
     X, y = RNG.normal(size=(20, 2)), np.arange(20) % 2
     with pytest.raises((ValueError, TypeError), match=words):
         make().fit(X, y)
+
+
+def test_the_error_of_a_loss_is_that_of_a_mean_over_rows():
+    scores, labels = RNG.normal(size=(12, 2)), np.arange(12) % 2
+    problem = Problem(np.eye(2)[labels], labels, np.ones(12))
+    value, error = _loss(scores, problem, "squared")
+    each = losses(scores, problem, "squared")
+    assert value == pytest.approx(each.mean())
+    assert error == pytest.approx(stats.sem(each))

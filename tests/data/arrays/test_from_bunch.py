@@ -38,3 +38,13 @@ def test_what_is_no_bunch_is_refused():
         from_bunch({"x": [[1]], "y": [1]})
     with pytest.raises(TypeError, match="got ndarray"):
         from_bunch(np.eye(3))
+
+
+def test_the_layout_of_images_in_a_bunch_is_listened_to():
+    """Images of 6 rows, 6 columns and 6 of something: only the caller knows which axis holds the channels."""
+    images = np.arange(20 * 6 * 6 * 6, dtype=float).reshape(20, 6, 6, 6) % 97
+    bunch = Bunch(data=images.reshape(20, -1), images=images, target=np.arange(20) % 2)
+    first = from_bunch(bunch, layout="channels_first", test_fraction=0).inputs
+    last = from_bunch(bunch, layout="channels_last", test_fraction=0).inputs
+    assert torch.equal(last, first.permute(0, 3, 1, 2))
+    assert not torch.equal(last, first)

@@ -65,3 +65,11 @@ def test_messages():
         RidgePath.of_kernel(np.ones((2, 3)))
     with pytest.raises(ValueError, match="weights must be 3 positive numbers"):
         RidgePath.of_kernel(np.eye(3), [1.0, 0.0, 1.0])
+
+
+def test_the_unit_of_ridges_is_the_mean_eigenvalue_of_the_centred_kernel():
+    """Of three orthogonal samples the centred kernel 5 (1 - 1/3) has the eigenvalues 5, 5 and 0, of which the last is no mode."""
+    assert RidgePath.of_kernel(5 * np.eye(3)).scale == pytest.approx(5.0)
+    x = np.random.default_rng(0).normal(size=(7, 2))
+    centred = x - x.mean(0)
+    assert RidgePath.of_kernel(x @ x.T).scale == pytest.approx((centred**2).sum() / 6)

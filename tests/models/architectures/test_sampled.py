@@ -214,3 +214,21 @@ def test_wrong_arguments() -> None:
     model = from_module(nn.Sequential(nn.Flatten(), nn.Softmax(1)), fallback="sampled", draws=2)
     with pytest.raises(ValueError, match="floating-point tensor"):
         model.kernel(torch.zeros(2, 2, dtype=torch.int64))
+
+
+def test_a_parameter_of_no_known_law_is_redrawn_with_its_mean_and_its_variance() -> None:
+    """Of the numbers 1 and 5 the mean is 3 and the variance 4 (8 if they were a sample of something)."""
+
+    class Shift(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.shift = nn.Parameter(torch.tensor([1.0, 5.0]))
+
+        def forward(self, x: Tensor) -> Tensor:
+            return x + self.shift
+
+    model = sampled(Shift())
+    assert model.redrawing is None
+    draws = torch.stack([next(model.network(seed).parameters()).detach() for seed in range(800)]).double()
+    assert abs(float(draws.mean()) - 3) < 5 * 2 / 1600**0.5
+    assert abs(float(draws.var()) - 4) < 5 * 4 * (2 / 1600) ** 0.5

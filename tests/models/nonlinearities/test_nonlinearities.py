@@ -203,3 +203,10 @@ def test_what_truncation_leaves_out_keeps_both_ends_exact(n_terms: int) -> None:
     both = (k * other).sqrt()
     value = Quadrature(torch.relu, n_terms, tolerance=1.0).covariance(both, k, other)
     assert float(value) == pytest.approx(float(both) / 2, abs=1e-12)
+
+
+def test_the_slope_of_a_constant_is_zero():
+    one = torch.ones(3, dtype=torch.float64)
+    for constant in (Hermite(0), Polynomial((1.0,))):
+        assert torch.equal(constant.derivative_covariance(0.3 * one, one, one), 0 * one)
+        assert torch.equal(constant.covariance(0.3 * one, one, one), one)

@@ -29,3 +29,9 @@ def test_networks_of_one_seed_are_equal_and_of_two_are_not():
         x = torch.randn(3, 1, 8, 8, generator=torch.Generator().manual_seed(0))
         torch.testing.assert_close(first.eval()(x), again.eval()(x))
         assert not torch.allclose(first(x), other.eval()(x))
+
+
+@pytest.mark.parametrize("shape", [(1, 4, 32), (1, 32, 4)])
+def test_images_too_flat_or_too_narrow_are_refused(shape):
+    with pytest.raises(ValueError, match="needs images"):
+        ps.models.lenet().network(shape, outputs=2, seed=0)

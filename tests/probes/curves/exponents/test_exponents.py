@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from scipy.special import gammaln
 from sklearn.datasets import load_digits
 
 import priorscope as ps
@@ -16,6 +17,7 @@ from priorscope.probes import (
     learning_curve_exponent,
     sphere_distance,
 )
+from priorscope.probes.curves.exponents._kernel_pca import _bins
 
 
 @pytest.fixture(scope="module")
@@ -160,3 +162,13 @@ def test_what_each_candidate_should_reach_in_sentences():
 def test_bad_input_is_told(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+def test_ranks_of_a_bin_have_their_geometric_mean():
+    """The product of a … b - 1 is Γ(b) / Γ(a)."""
+    power = np.arange(1.0, 101.0) ** -2
+    ranks, means = _bins(power, 10, 99)
+    edges = np.unique(np.round(np.geomspace(10, 100, max(6, int(4 * np.log2(10.9))))).astype(int))
+    a, b = edges[:-1], edges[1:]
+    np.testing.assert_allclose(ranks, np.exp((gammaln(b) - gammaln(a)) / (b - a)), rtol=1e-10)
+    np.testing.assert_allclose(means, [power[i - 1 : j - 1].mean() for i, j in zip(a, b)])

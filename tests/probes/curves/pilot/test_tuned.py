@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import priorscope as ps
-from priorscope.probes.curves.pilot import ridge_grid, tuned_regression
+from priorscope.probes.curves.pilot import prepare, ridge_grid, tuned_regression
 
 
 def _noisy_line(n: int, dim: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -50,3 +50,11 @@ def test_tuned_ridge_removes_the_hump() -> None:
         ps.forecast(data, gram, 640, ridge="tuned", time=1.0)
     with pytest.raises(ValueError, match="'tuned'"):
         ps.forecast(data, gram, 640, ridge="best")
+
+
+@pytest.mark.parametrize("length, wanted", [(40, 40), (64, 64), (256, 64)])
+def test_signals_longer_than_kernels_can_afford_are_averaged_and_shorter_ones_stay(length, wanted):
+    x = torch.randn(30, 1, length, generator=torch.Generator().manual_seed(0))
+    data = ps.data.from_arrays(x, torch.arange(30) % 2, layout="channels_first", test_fraction=0)
+    ready = prepare(data, 20)
+    assert tuple(ready.data.input_shape) == (1, wanted)
