@@ -114,3 +114,11 @@ def test_digits_lost_to_float32_are_told():
     assert not from_arrays(2**10 + np.arange(4)[:, None], Y, test_fraction=0).notes
     with pytest.raises(ValueError, match="floating-point type"):
         from_arrays(x, Y, dtype=torch.int64)
+
+
+def test_digits_lost_in_any_of_many_features_are_counted():
+    """Features are looked at a thousand at a time: one is spoilt near the beginning, two near the end."""
+    x = np.random.default_rng(0).normal(size=(len(Y), 3000))
+    x[:, [5, 2990, 2999]] += 1e8
+    data = from_arrays(x, Y, test_fraction=0)
+    assert "3 of 3000 features of the inputs lose digits in float32" in data.notes[0]

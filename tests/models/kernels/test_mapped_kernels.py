@@ -141,3 +141,10 @@ def test_what_cannot_be_mapped_is_refused():
         m.laplace(1.0).expansion_gradients(torch.eye(2), torch.eye(3), torch.ones(3, 1))
     with pytest.raises(ValueError, match="coefficients"):
         m.laplace(1.0).expansion_gradients(torch.eye(2), torch.eye(2), torch.ones(3, 1))
+
+
+def test_moments_of_patches_hold_every_channel():
+    x = draw(3, 2, 5, 5)
+    M = m.vec(1).feature_moment(x, x, draw(3, 1, seed=1))
+    assert M.shape == (18, 18)
+    assert float(M[:9, :9].trace()) > 0 < float(M[9:, 9:].trace())

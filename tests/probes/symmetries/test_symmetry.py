@@ -220,3 +220,10 @@ def test_errors_of_networks() -> None:
         ps.probes.invariance_table({})
     with pytest.raises(TypeError, match="inverse"):
         ps.probes.couple(_Patches(0), lambda x: x, SHAPE)
+
+
+def test_coupling_leaves_no_hook_behind() -> None:
+    network = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 4), torch.nn.Linear(4, 1))
+    coupling = ps.probes.couple(network, groups.orthogonal((3,)).sample_haar(0), (3,))
+    for net in (network, coupling.network):
+        assert all(not module._forward_hooks for module in net.modules())
