@@ -17,6 +17,8 @@ from __future__ import annotations
 import argparse
 import ast
 import builtins
+import contextlib
+import doctest
 import fcntl
 import gc
 import hashlib
@@ -30,6 +32,7 @@ import re
 import resource
 import signal
 import sys
+import tempfile
 import time
 import tomllib
 import traceback
@@ -55,6 +58,7 @@ LEFT_OUT = (
 )  # words, charts and pages; what they print is judged by their own tests
 LEFT_OUT_NAMES = ("_chart", "_charts", "_page", "_phrases", "_theme", "__init__")
 UNKNOWN = 45.0  # processor seconds that a test may take of which nothing is known yet
+EXAMPLES = 20.0  # and the examples of one module
 COMPILING = 150.0  # more of them where compiled code has to be compiled again
 FAR = 2  # how many calls away from the faulty function a name may be to choose a test file by
 
@@ -199,8 +203,27 @@ def _late(signum: int, frame: Any) -> None:
     raise OutOfTime
 
 
+def examples_fail(file: str) -> bool:
+    """Whether an example in the docstrings of a module fails (tests/test_public_names.py runs those of all)."""
+    import priorscope
+
+    module = importlib.import_module(module_of(file))
+    runner = doctest.DocTestRunner(verbose=False, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    scope = {**vars(module), "ps": priorscope}
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        for example in doctest.DocTestFinder().find(module, globs=scope):
+            if runner.run(example, out=lambda _: None).failed:
+                return True
+    return False
+
+
+def module_of(file: str) -> str:
+    parts = Path(file).with_suffix("").parts[1:]
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
 def in_a_child(
-    session: Any, items: list[Any], known: dict[str, float], cap: float, fault: Fault | None
+    session: Any, items: list[Any], known: dict[str, float], cap: float, fault: Fault | None, examples: str = ""
 ) -> dict[str, Any]:
     """Run tests in a forked child, with the fault or unharmed, until one fails; what they did, or how the child ended."""
     out, log = RECORD / "answer.json", RECORD / "log"
@@ -222,7 +245,11 @@ def in_a_child(
             session.config.pluginmanager.register(notes, "notes")
             changed = fault is None or exchange(fault)
             start = time.process_time()
-            for i, item in enumerate(items if changed else []):
+            if examples and changed:
+                signal.setitimer(signal.ITIMER_PROF, EXAMPLES)
+                notes.failed += [f"examples of {examples}"] if examples_fail(examples) else []
+                signal.setitimer(signal.ITIMER_PROF, 0)
+            for i, item in enumerate(items if changed and not notes.failed else []):
                 if time.process_time() - start > cap:
                     cut = len(items) - i
                     break
@@ -265,6 +292,7 @@ class Knowledge:
         self.file = RECORD / "record.json"
         kept = json.loads(self.file.read_text()) if self.file.exists() and not fresh else {}
         self.tests: dict[str, Any] = {}
+        self.examples: dict[str, bool] = {}  # whether those of a module run unharmed
         self.words: dict[str, set[str]] = {}
         for path in sorted((ROOT / "tests").rglob("test_*.py")):
             if "fuzz" in path.parts or "tools" in path.parts:
@@ -457,7 +485,11 @@ def survives(session: Any, knowledge: Knowledge, fault: Fault, cap: float) -> tu
         unknown = [n for file in likely for n in by_file[file] if n not in known and n not in ill]
         fresh = [n for n in unknown if n.split("::")[0] in likely[:2]]  # of a file that was just written, perhaps
         order = dict.fromkeys([*fresh, *entering, *unknown])
-        answer = in_a_child(session, [items[n] for n in order], known, cap, fault)
+        if fault.file not in knowledge.examples:
+            unharmed = in_a_child(session, [], known, cap, None, fault.file)
+            knowledge.examples[fault.file] = not unharmed["failed"]
+        told = fault.file if knowledge.examples[fault.file] else ""
+        answer = in_a_child(session, [items[n] for n in order], known, cap, fault, told)
         knowledge.learn(answer)
         if not answer["changed"]:
             return True, "no living function has this code"
