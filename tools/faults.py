@@ -3,7 +3,8 @@
 Found on the syntax tree of functions alone. Left out by rule, for no test could or should see them: texts (docstrings,
 messages, f-strings, charts, tables and pages), type hints, decorators, defaults, module-level settings, our own
 ``assert`` lines, floors and tolerances below ``FLOOR``, grids of what a paper runs, arithmetic on seeds, statements about
-speed (names that match ``SPEED``), and the shape of the first of a batch, which is that of the last.
+speed (names that match ``SPEED``), the shape of the first of a batch, which is that of the last, and single numbers
+in ``where``, which stand in for what is not used.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ SPEED = re.compile(
 WORDS = re.compile(
     r"^(chart|pictures|_?table|describe|summary|sentence|__repr__|__str__|_repr_html_|to_html|title|label|caption)"
 )
+COSTS = re.compile(r"^_?(work|operations|block_size|flops)$")  # how much time something takes
 GRIDS = re.compile(r"^_?(grid|points|sizes|models_of|scales)$")  # what a paper runs, not how it measures
 STREAMS = re.compile(r"seed|generator")  # arithmetic on seeds only says which random numbers are drawn
 TALK = {"warn", "print", "say", "echo", "_report", "repair", "log", "info", "format", "join"}
@@ -85,8 +87,13 @@ class _Finder:
         if isinstance(node, ast.ClassDef):
             for child in node.body:
                 self.top(child)
-        elif isinstance(node, ast.FunctionDef) and not WORDS.match(node.name) and not GRIDS.match(node.name):
+        elif (
+            isinstance(node, ast.FunctionDef)
+            and not WORDS.match(node.name)
+            and not (GRIDS.match(node.name) or COSTS.match(node.name))
+        ):
             self.function, self.first = node.name, min([node.lineno, *(d.lineno for d in node.decorator_list)])
+            self.rest = node.args.vararg.arg if node.args.vararg else ""
             self.ignored_arguments(node)
             for child in node.body:
                 self.statement(child)
@@ -184,6 +191,12 @@ class _Finder:
         if isinstance(node, ast.keyword):
             if node.arg is None or not SPEED.search(node.arg):
                 self.expression(node.value)
+            return
+        if isinstance(node, ast.Call) and _name(node.func) == "where" and len(node.args) == 3:
+            lone = [_number(part) is not None for part in node.args[1:]].count(True) == 1
+            for part in [node.func, *node.args]:  # a number that stands in for what is not used cannot matter
+                if not lone or _number(part) is None:
+                    self.expression(part)
             return
         if isinstance(node, ast.Attribute) and node.attr in SHAPELY and isinstance(node.value, ast.Subscript):
             self.expression(node.value.value)  # the first of a batch has the shape of the last
@@ -323,7 +336,7 @@ class _Finder:
         index = node.slice
         value = _number(index)
         if isinstance(node.ctx, ast.Load):
-            if value in (0, -1) and type(value) is int:
+            if value in (0, -1) and type(value) is int and _name(node.value) != (self.rest or None):
                 self.add(node, "first for last", f"{self.text(node.value)}[{-1 if value == 0 else 0}]")
             elif _name(getattr(node.value, "func", node)) in ("vjp", "jvp"):
                 pass  # they give as many values as are taken

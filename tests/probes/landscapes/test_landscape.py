@@ -1,10 +1,12 @@
 """Gaps, overlaps, Hessian split and effective parameters: exact statements of the jamming papers."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
+from scipy import stats
 from torch import nn
 
 import priorscope as ps
@@ -454,3 +456,14 @@ def test_cusps_of_functions_and_of_changes_in_place():
         nn.init.ones_(next(network.parameters()))
         assert count_cusps(network, x) == 2  # the first pattern, both neurons
     assert count_cusps(nn.Sequential(nn.Linear(1, 2, bias=False), nn.Tanh()), x) == 0
+
+
+def test_the_exponent_of_small_arguments_is_that_of_hill():
+    """Hill (1975): one over the mean of log(z_k / z_i) over the k smallest, less one for the density."""
+    z = np.random.default_rng(3).random(400) ** 2.5
+    found = small_argument_exponent(z, fraction=0.25)
+    ordered = np.sort(z)
+    hill = 100 / sum(math.log(ordered[100] / value) for value in ordered[:100])
+    assert found.value == pytest.approx(hill - 1)
+    low, high = stats.chi2.ppf([0.025, 0.975], 200) / 200
+    assert (found.low, found.high) == pytest.approx((low * hill - 1, high * hill - 1))

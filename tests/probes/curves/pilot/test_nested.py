@@ -123,3 +123,11 @@ def test_rotations_and_folds_test_every_sample_equally_often() -> None:
     whole = with_folds(nested_regression(gram, y, sizes, orderings=8), gram, y)
     assert whole.sizes[-1] == 39
     assert (whole.count == 1).all()
+
+
+@pytest.mark.parametrize("n", range(4, 41))
+def test_every_fold_holds_two_samples_and_sizes_differ(n):
+    sizes = fold_sizes(n)
+    assert all(n // folds >= 2 for folds in sizes)
+    assert len(set(sizes.values())) == len(sizes)
+    assert all(size == round(n - n / folds) for folds, size in sizes.items())

@@ -58,6 +58,10 @@ def test_a_wide_network_learns_fourier_modes_at_their_rates_and_obeys_the_bound(
     np.testing.assert_allclose(result.eigenvalues, modes.eigenvalues[:3])
     later = result.times > 0
     assert (result.deviations[later] <= result.bounds[later] + result.epsilon * result.times[later, None] ** 2).all()
+    largest, distance = 2 * float(system.data.test.targets.abs().max()), result.kernel_distance
+    shares = (1 - np.exp(-result.eigenvalues * result.times[:, None])) / result.eigenvalues
+    np.testing.assert_allclose(result.bounds, (shares * largest * distance) ** 2, rtol=1e-9)  # Theorem 1, epsilon = 0
+    np.testing.assert_allclose(result.total_bound, (result.times * largest * distance) ** 2, rtol=1e-9)
     moved = ~np.isnan(result.rates)
     assert moved.sum() >= 3
     assert np.abs(result.rates[moved] / result.eigenvalues[moved] - 1).max() < 0.35  # width 128, 200 samples
