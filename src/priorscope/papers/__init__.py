@@ -54,6 +54,8 @@ REGISTRY: dict[str, str] = {
     "effective-dimension": "priorscope.papers.kernel_curves._effective_dimension",
     "random-features": "priorscope.papers.width_limits._random_features",
     "parametrisations": "priorscope.papers.width_limits._parametrisations",
+    "feature-ansatz": "priorscope.papers.features._ansatz",
+    "feature-machines": "priorscope.papers.features._machines",
     "sgd-flow": "priorscope.papers.width_limits._sgd_flow",
 }
 """Every paper by its name; the module is imported on first use.
