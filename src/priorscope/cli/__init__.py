@@ -28,6 +28,7 @@ COMMANDS: dict[str, str] = {
     "data": "priorscope.cli._data:app",
     "geometry": "priorscope.cli._geometry:geometry",
     "dimension": "priorscope.cli._dimension:dimension",
+    "labels": "priorscope.cli._labels:labels",
     "memory": "priorscope.cli._memory:memory",
     "stability": "priorscope.cli._stability:stability",
 }

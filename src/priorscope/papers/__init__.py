@@ -15,6 +15,7 @@ REGISTRY: dict[str, str] = {
     "forecast": "priorscope.validation._forecast",
     "profile-validity": "priorscope.validation._profile_validity",
     "small-data": "priorscope.validation._small_data",
+    "label-noise": "priorscope.validation._label_noise",
     "spectral-bias": "priorscope.papers.spectral_bias._spectral_bias",
     "ntk-spectra": "priorscope.papers.spectral_bias._ntk_spectra",
     "symmetry": "priorscope.papers.curse_of_dimensionality._symmetry",

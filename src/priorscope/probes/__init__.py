@@ -69,6 +69,16 @@ from priorscope.probes.limits._cross_predictability import (
 from priorscope.probes.limits._gradient_signal import GradientSignal, all_signs, gradient_signal, walsh_hadamard
 from priorscope.probes.limits._junk_flow import JunkFlow, junk_flow
 from priorscope.probes.limits._mode_learnability import ModeLearnability, effective_regularisation, mode_learnability
+from priorscope.probes.limits.information import gap_dimension
+from priorscope.probes.limits.labels import (
+    EarlyStopping,
+    LabelNoise,
+    NoiseRate,
+    early_stopping,
+    label_noise,
+    label_noise_of_grams,
+    noise_rate,
+)
 from priorscope.probes.limits.random_features import (
     RandomFeaturesRisk,
     random_features_risk,
@@ -211,6 +221,14 @@ __all__ = [
     "CautionKind",
     "forecast",
     "mode_learnability",
+    "EarlyStopping",
+    "LabelNoise",
+    "NoiseRate",
+    "early_stopping",
+    "gap_dimension",
+    "label_noise",
+    "label_noise_of_grams",
+    "noise_rate",
     "GradientSignal",
     "JunkFlow",
     "all_signs",

@@ -190,6 +190,9 @@ def _test_part(
 
 
 def _split_rows(n: int, test_fraction: float, seed: int) -> tuple[Tensor, Tensor]:
+    """Rows to train on and to test on, drawn at random; all rows in their order where none are to be tested on."""
+    if round(n * test_fraction) == 0:
+        return torch.arange(n), torch.arange(0)
     order = torch.randperm(n, generator=torch.Generator().manual_seed(seed))
     n_test = round(n * test_fraction)
     return order[n_test:], order[:n_test]
