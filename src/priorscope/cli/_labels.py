@@ -15,7 +15,8 @@ _ENDINGS = (".html", ".png", ".svg", ".pdf", ".csv")
 def labels(
     data: Annotated[str, typer.Argument(help="digits, mnist, fashion-mnist, cifar10, or a file or folder.")],
     model: Annotated[
-        list[str] | None, typer.Option("--model", "-m", help="A kernel to compare, such as fcn-3; may be repeated.")
+        list[str] | None,
+        typer.Option("--model", "-m", help="A kernel to compare, such as fcn or laplace; may be repeated."),
     ] = None,
     n: Annotated[int, typer.Option("-n", min=40, help="Samples at most that are looked at.")] = 1000,
     show: Annotated[int, typer.Option(min=0, help="How many of the most suspicious labels are listed.")] = 20,

@@ -127,7 +127,7 @@ def _at(table: pd.DataFrame, column: str, rate: float) -> pd.Series:
 def errors(table: pd.DataFrame) -> pd.DataFrame:
     """Mean absolute error of the estimate, one row per data set, one column per rate."""
     wide = {rate: (_at(table, "estimate", rate) - _at(table, "truth", rate)).abs() for rate in RATES}
-    return pd.DataFrame({**wide, "data": table["data"]}).groupby("data").mean()
+    return pd.DataFrame(wide).groupby(table["data"]).mean()
 
 
 def sets_within(table: pd.DataFrame) -> Measured:
@@ -179,7 +179,9 @@ def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
     dots = base.mark_circle(opacity=0.6).encode(x=x, y=alt.Y("estimate:Q", title="estimate").axis(format="%"))
     line = base.mark_line(color="grey").encode(x=x, y="truth:Q")
     band = base.mark_area(opacity=0.15, color="grey").encode(x=x, y="low:Q", y2="high:Q")
-    return alt.layer(band, line, dots).properties(width=130, height=130).facet("data:N", columns=5, title=None)
+    return (
+        alt.layer(band, line, dots).properties(width=130, height=130).facet(alt.Facet("data:N", title=None), columns=5)
+    )
 
 
 CLAIMS = (

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.stats import norm
 
 from priorscope.checks import FRACTION, POSITIVE, SEED, check, checked, whole
 from priorscope.statistics import Interval
@@ -19,7 +20,7 @@ __all__ = ["EarlyStopping", "early_stopping"]
 
 Array = NDArray[np.float64]
 PER_DECADE = 12  # times looked at
-DRAWS = 400  # of the bootstrap
+END = 0.01  # of the first training loss: where training ends, unless all labels are met before
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,8 +28,10 @@ class EarlyStopping:
     """Left-out loss of gradient flow along time, and the time at which it is lowest.
 
     ``loss`` (T,) is the mean squared error of left-out samples, ``train_loss`` that of the training samples, ``fitted`` the
-    share of training labels that the largest output meets (None for numbers). ``time`` has the interval of the bootstrap over
-    samples; ``harm`` is by how much the loss at the end is above the lowest one, relative to it, with its interval.
+    share of training labels that the largest output meets (None for numbers). ``time`` comes with the
+    range of times that are not told apart from the best one (paired differences of the samples); ``harm`` is by how much the loss
+    at the end of training, where all labels are met or the training loss is 1 % of its
+    first value, is above the lowest one, relative to it.
 
     Example:
         >>> found = early_stopping(np.eye(40) + 1, np.repeat([1.0, -1.0], 20)[:, None])
@@ -54,7 +57,7 @@ class EarlyStopping:
         return None if self.fitted is None else self._at(self.fitted)
 
     def _at(self, curve: Array) -> float:
-        return float(np.interp(np.log(self.time.value), np.log(self.times), curve))
+        return float(curve[int(np.abs(self.times - self.time.value).argmin())])  # one of the times looked at
 
     def steps(self, learning_rate: float) -> Interval:
         """Steps of gradient descent on half the mean squared error: time over learning rate.
@@ -126,8 +129,8 @@ def early_stopping(
     With :math:`K = U\Lambda U^\top` on the training rows, :math:`f_t(x) = K(x,X)\,U\,\frac{1-e^{-t\Lambda/n}}{\Lambda}\,U^\top
     y`: components of large eigenvalue are learnt first, wrong labels are spread over all and are learnt last (Li,
     Soltanolkotabi & Oymak 2020, arXiv 1903.11680). ``gram`` (n, n) is the tangent kernel of the network
-    that will be trained, such as ``empirical_ntk(net, x)``, ``targets`` (n, outputs); their training mean is taken off. Noise
-    of the labels that does not depend on the inputs adds a constant to the left-out loss, and does not move its minimum.
+    that will be trained, such as ``empirical_ntk(net, x)``, ``targets`` (n, outputs); their training mean is taken off. Left-out
+    samples have noisy labels too: outputs are compared with what the labels are on average.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -162,19 +165,21 @@ def early_stopping(
         met += _met(seen + mean, y[rest]).mean(1) / folds
     loss = each.mean(1)
     best = int(loss.argmin())
-    weights = np.random.default_rng([seed, 1]).multinomial(n, np.full(n, 1 / n), size=DRAWS) / n  # (draws, n)
-    drawn = weights @ each.T  # (draws, T)
-    low, high = np.quantile(times[drawn.argmin(1)], [(1 - level) / 2, (1 + level) / 2])
-    over = drawn[:, -1] / drawn[:, best] - 1
-    worst, most = np.quantile(over, [(1 - level) / 2, (1 + level) / 2])
-    time, harm = float(times[best]), float(loss[-1] / loss[best] - 1)
+    done = (train <= END * train[0]) | ((met >= 1 - 1 / n) & _classes(y))
+    end = int(np.argmax(done)) if done.any() else len(times) - 1
+    apart = each - each[best]  # paired, sample by sample
+    error = apart.std(1, ddof=1) / np.sqrt(n)
+    width = float(norm.ppf((1 + level) / 2))
+    as_good = times[apart.mean(1) <= width * error]
+    ahead = max(end, best)
+    harm, spread = float(loss[ahead] / loss[best] - 1), width * float(error[ahead]) / float(loss[best])
     return EarlyStopping(
         times,
         loss,
         train,
         met if _classes(y) else None,
-        Interval(time, min(float(low), time), max(float(high), time)),
-        Interval(harm, min(float(worst), harm), max(float(most), harm)),
+        Interval(float(times[best]), float(as_good.min()), float(as_good.max())),
+        Interval(harm, harm - spread, harm + spread),
     )
 
 
