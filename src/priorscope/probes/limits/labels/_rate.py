@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import chi2_contingency
 
-from priorscope.checks import FRACTION, checked, whole
+from priorscope.checks import FRACTION, POSITIVE, checked, whole
 from priorscope.statistics import Interval
 
 __all__ = ["NoiseRate", "noise_rate"]
@@ -23,6 +23,7 @@ STEP = 0.005  # of the grid of rates
 POWERS = np.geomspace(0.15, 8.0, 24)  # shapes of the rise from a coin flip at margin 0 to certainty at the anchor
 
 
+@checked(power=POSITIVE)
 @dataclass(frozen=True, eq=False)
 class NoiseRate:
     """The posterior of the rate, the odds' shape at its mode and the margin that counts as certain for each sample.
