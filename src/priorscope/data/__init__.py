@@ -24,6 +24,9 @@ from priorscope.data.published._digits import digits
 from priorscope.data.published._fetch import FetchError, cache_folder
 from priorscope.data.published._keel import keel
 from priorscope.data.published._published import cifar10, fashion_mnist, get, mnist
+from priorscope.data.space._on_sphere import on_sphere, project_images, sphere_points
+from priorscope.data.space._rotations import random_rotations
+from priorscope.data.space._tetris import tetris, tetris_points, tetris_voxels
 from priorscope.data.synthetic._directions import circles, directional, linear_plus_circle
 from priorscope.data.synthetic._friedman import friedman_table
 from priorscope.data.synthetic._image_functions import (
@@ -86,13 +89,20 @@ __all__ = [
     "load_frame",
     "mnist",
     "neighbour_products",
+    "on_sphere",
     "product_of_spheres",
+    "project_images",
     "random_labels",
     "random_patterns",
     "random_polynomial",
+    "random_rotations",
     "read_cifar_binary",
     "read_idx",
     "register_format",
     "sphere",
+    "sphere_points",
     "stripe",
+    "tetris",
+    "tetris_points",
+    "tetris_voxels",
 ]

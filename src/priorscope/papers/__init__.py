@@ -58,6 +58,9 @@ REGISTRY: dict[str, str] = {
     "feature-ansatz": "priorscope.papers.features._ansatz",
     "feature-machines": "priorscope.papers.features._machines",
     "sgd-flow": "priorscope.papers.width_limits._sgd_flow",
+    "equivariance-error": "priorscope.papers.equivariance._error",
+    "spherical-mnist": "priorscope.papers.equivariance._spherical_mnist",
+    "tetris": "priorscope.papers.equivariance._tetris",
 }
 """Every paper by its name; the module is imported on first use.
 
