@@ -75,3 +75,113 @@ def test_every_inference_of_ours_keeps_the_contract():
         method = getattr(ps.inference, name)()
         assert contracts.missing(method, contracts.Inference) == ()
         assert contracts.needs_of(method) == ("network" if name.startswith("Gradient") else "kernel")
+
+
+# -- classes that look right and are not -----------------------------------------------------------------------------
+
+
+class NumberForAMethod:
+    kernel = 3
+
+
+class OneArgument:
+    def kernel(self, x1): ...
+
+
+class PlainMatrix:
+    def kernel(self, x1, x2=None, *, kinds=("nngp", "ntk")):
+        return x1 @ (x1 if x2 is None else x2).T
+
+
+class RowsAlone:
+    def kernel(self, x1, x2=None, *, kinds=("nngp", "ntk")):
+        return SimpleNamespace(nngp=x1, ntk=x1)
+
+
+class Gives(Mean):
+    """An inference for kernels with a fitted result of the test's choice."""
+
+    needs = "kernel"
+
+    def __init__(self, result):
+        self.result = result
+
+    def fit(self, model, data, seed=0):
+        return self.result
+
+
+class Seedless:
+    def fit(self, model, data): ...
+
+
+class ByName(Mean):
+    """Takes the seed by name alone, which is how it is given."""
+
+    needs = "kernel"
+
+    def fit(self, model, data, *, seed=0):
+        return Mean.fit(self, model, data, seed)
+
+
+STILL = SimpleNamespace(times=torch.zeros(1), loss=torch.zeros(1))
+RIDGE = ps.inference.KernelRegression()
+
+
+@pytest.mark.parametrize(
+    ("model", "inference", "words"),
+    [
+        (NumberForAMethod(), RIDGE, "got NumberForAMethod, which has no kernel"),
+        (OneArgument(), RIDGE, r"OneArgument.kernel does not take the arguments of kernel\(x1, x2, kinds\)"),
+        (
+            PlainMatrix(),
+            RIDGE,
+            r"wanted PlainMatrix.kernel\(x1, x2\) to give an object with ntk.*got Tensor without it",
+        ),
+        (RowsAlone(), RIDGE, r"kernel\(x1, x2\).ntk of shape \(30, 30\); got \(30, 3\)"),
+        (Linear, RIDGE, r"got the class Linear itself. Make one: Linear\(...\)"),
+        (Linear(), ps.inference.KernelRegression, "got the class KernelRegression itself"),
+        (Linear(), Seedless(), r"Seedless.fit does not take the arguments of fit\(model, data, seed\)"),
+        (
+            Linear(),
+            Gives(None),
+            "wanted a fitted result of Gives.fit; got NoneType, which has no trajectory, seconds, predict",
+        ),
+        (
+            Linear(),
+            Gives(SimpleNamespace(predict=lambda x: torch.zeros(len(x) + 1, 1), trajectory=STILL, seconds=0.0)),
+            r"predictions of Gives as a tensor \(10, 1\).*got \(11, 1\)",
+        ),
+        (
+            Linear(),
+            Gives(SimpleNamespace(predict=lambda x: torch.zeros(len(x)), trajectory=STILL, seconds=0.0)),
+            r"got \(10,\)",  # would be compared with every target
+        ),
+        (
+            Linear(),
+            Gives(SimpleNamespace(predict=lambda x: x.numpy()[:, :1], trajectory=STILL, seconds=0.0)),
+            "got ndarray",
+        ),
+    ],
+)
+def test_what_looks_right_and_is_not_is_refused_by_name(data, model, inference, words):
+    with pytest.raises((TypeError, ValueError), match=words):
+        ps.System(data, model, inference).run()
+
+
+def test_a_seed_may_be_taken_by_name_alone(data):
+    assert ps.System(data, Linear(), ByName()).run().test_error > 0
+
+
+@pytest.mark.parametrize("probe", ["regime", "spectral_bias", "stability_path"])
+def test_probes_of_systems_say_that_they_take_systems(probe):
+    with pytest.raises(
+        TypeError, match=rf"{probe} takes a priorscope.System\(data, model, inference\); got Architecture"
+    ):
+        getattr(ps.probes, probe)(ps.models.fcn(1))
+
+
+def test_a_spectrum_of_nothing_and_the_tangent_kernel_of_an_architecture_are_refused():
+    with pytest.raises(ValueError, match="spectrum needs a square Gram matrix"):
+        ps.probes.spectrum(None)
+    with pytest.raises(TypeError, match="empirical_ntk needs an nn.Module.*got Architecture"):
+        ps.probes.empirical_ntk(ps.models.fcn(1), torch.eye(2))

@@ -6,6 +6,7 @@ object asks here once (:func:`require`, or one of the ``is_…`` questions); beh
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypedDict, TypeGuard, TypeVar, cast
 
@@ -46,6 +47,7 @@ __all__ = [
     "is_network_maker",
     "is_network_stack",
     "is_triple",
+    "kernel_matrices",
     "kernel_matrix",
     "missing",
     "name_of",
@@ -487,14 +489,47 @@ def _members(protocol: type) -> tuple[str, ...]:
     return tuple(names)
 
 
+def _method(protocol: type, name: str) -> Callable[..., object] | None:
+    """A method of the protocol as it is written there; None for what is no method."""
+    found = inspect.getattr_static(protocol, name, None)
+    return found if inspect.isfunction(found) else None
+
+
 def missing(thing: object, protocol: type) -> tuple[str, ...]:
-    """Names of the protocol that the object does not have.
+    """Names of the protocol that the object does not have, or has as something that cannot be called in place of a method.
 
     Example:
         >>> missing(3, KernelModel)
         ('kernel',)
     """
-    return tuple(name for name in _members(protocol) if not hasattr(thing, name))
+    return tuple(
+        name
+        for name in _members(protocol)
+        if not hasattr(thing, name) or (_method(protocol, name) is not None and not callable(getattr(thing, name)))
+    )
+
+
+def _takes(method: Callable[..., object], wanted: Callable[..., object]) -> bool:
+    """Whether a method can be called with the arguments of another, those with defaults by position or by name."""
+    try:
+        signature = inspect.signature(method)
+    except (TypeError, ValueError):  # compiled code does not tell
+        return True
+    asked = [p for p in inspect.signature(wanted).parameters.values() if p.name != "self"]
+    named = [p for p in asked if p.kind is p.KEYWORD_ONLY]
+    placed = [p for p in asked if p.kind is not p.KEYWORD_ONLY]
+    firm = [p for p in placed if p.default is p.empty]
+    ways = (
+        (len(placed), [p.name for p in named]),
+        (len(firm), [p.name for p in (*placed[len(firm) :], *named)]),
+    )
+    for count, names in ways:
+        try:
+            signature.bind(*range(count), **dict.fromkeys(names))
+        except TypeError:
+            continue
+        return True
+    return False
 
 
 def require(thing: object, protocol: type[Contract], wanted: str, advice: str) -> Contract:
@@ -506,10 +541,27 @@ def require(thing: object, protocol: type[Contract], wanted: str, advice: str) -
         ...
         TypeError: wanted a model with a kernel; got int, which has no kernel. Use an Architecture.
     """
+    kind = type(thing).__name__
     lacks = missing(thing, protocol)
+    if isinstance(thing, type) and not lacks:
+        raise TypeError(f"wanted {wanted}; got the class {thing.__name__} itself. Make one: {thing.__name__}(...).")
     if lacks:
-        raise TypeError(f"wanted {wanted}; got {type(thing).__name__}, which has no {', '.join(lacks)}. {advice}")
+        raise TypeError(f"wanted {wanted}; got {kind}, which has no {', '.join(lacks)}. {advice}")
+    for name in _members(protocol):
+        asked = _method(protocol, name)
+        if asked is not None and name != "__len__" and not _takes(getattr(thing, name), asked):
+            raise TypeError(f"wanted {wanted}; {kind}.{name} does not take the arguments of {_written(name, asked)}.")
     return cast(Contract, thing)
+
+
+def _written(name: str, method: Callable[..., object]) -> str:
+    """A method's call in words.
+
+    Example:
+        >>> _written("fit", Inference.fit)
+        'fit(model, data, seed)'
+    """
+    return f"{name}({', '.join(p for p in inspect.signature(method).parameters if p != 'self')})"
 
 
 def own(thing: object, method: str) -> bool:
@@ -597,11 +649,37 @@ def kernel_matrix(model: KernelModel, x1: Tensor, x2: Tensor | None = None, kind
         >>> kernel_matrix(ps.models.fcn(1), torch.eye(3)).shape
         torch.Size([3, 3])
     """
-    pair = model.kernel(x1, x2, kinds=(kind,))
-    if kind not in ("nngp", "ntk"):
-        raise ValueError(f"kind must be 'ntk' or 'nngp'; got {kind!r}.")
-    matrix = pair.ntk if kind == "ntk" else pair.nngp
-    return cast(Tensor, matrix)
+    return kernel_matrices(model, x1, x2, (kind,))[kind]
+
+
+def kernel_matrices(
+    model: KernelModel, x1: Tensor, x2: Tensor | None = None, kinds: Iterable[str] = ("nngp", "ntk")
+) -> dict[str, Tensor]:
+    """Kernels of a model between two batches by their names, from one call; what is no such matrix is refused.
+
+    Example:
+        >>> import torch, priorscope as ps
+        >>> sorted(kernel_matrices(ps.models.fcn(1), torch.eye(3)))
+        ['nngp', 'ntk']
+    """
+    kinds = tuple(kinds)
+    for kind in kinds:
+        if kind not in ("nngp", "ntk"):
+            raise ValueError(f"kind must be 'ntk' or 'nngp'; got {kind!r}.")
+    pair = model.kernel(x1, x2, kinds=kinds)
+    found = {kind: getattr(pair, kind, None) for kind in kinds}
+    wanted = (len(x1), len(x1 if x2 is None else x2))
+    for kind, matrix in found.items():
+        who = f"{type(model).__name__}.kernel"
+        if matrix is None:
+            raise TypeError(
+                f"wanted {who}(x1, x2) to give an object with {kind}, a matrix (n1, n2); got {type(pair).__name__} without it."
+            )
+        if tuple(getattr(matrix, "shape", ())) != wanted:
+            raise ValueError(
+                f"wanted {who}(x1, x2).{kind} of shape {wanted}; got {tuple(getattr(matrix, 'shape', ()))}."
+            )
+    return cast(dict[str, Tensor], found)
 
 
 def settled(model: Settling, inputs: Tensor) -> Settling:

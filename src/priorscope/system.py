@@ -25,7 +25,7 @@ from priorscope.contracts import (
     require,
 )
 
-__all__ = ["System", "Outcome"]
+__all__ = ["System", "Outcome", "check_system"]
 
 
 @dataclass(frozen=True)
@@ -139,11 +139,23 @@ class System:
         model = self.model if needs_of(self.inference) == "kernel" else self.network(seed)
         if isinstance(model, nn.Module):
             check_model(model, self.data.inputs)
-        fitted = self.inference.fit(model, self.data, seed=seed)
+        who = type(self.inference).__name__
+        fitted = require(
+            self.inference.fit(model, self.data, seed=seed),
+            Fitted,
+            f"a fitted result of {who}.fit",
+            "It needs predict(inputs), trajectory (with times and loss) and seconds.",
+        )
         x, y = self.data.test.inputs, self.data.test.targets
         if len(x) == 0:
             return Outcome(fitted, float("nan"), None, (), fitted.seconds)
         predictions = fitted.predict(x)
+        if not isinstance(predictions, Tensor) or tuple(predictions.shape[-2:]) != tuple(y.shape):
+            got = tuple(predictions.shape) if isinstance(predictions, Tensor) else type(predictions).__name__
+            raise TypeError(
+                f"wanted predictions of {who} as a tensor {tuple(y.shape)}, or one such per network; got {got}. "
+                "predict(inputs) gives one row per input and one column per target."
+            )
         members = predictions if predictions.ndim == 3 else predictions[None]  # (K, n, outputs)
         y = y.to(members.dtype)
         mean = members.mean(0)
@@ -155,6 +167,20 @@ class System:
             member_errors=tuple((members - y).square().mean((1, 2)).tolist()),
             seconds=fitted.seconds,
         )
+
+
+def check_system(who: str, system: object) -> None:
+    """Refuse what is no system, in the name of the probe that was asked.
+
+    Example:
+        >>> import priorscope as ps
+        >>> check_system("symmetry", ps.models.fcn(1))
+        Traceback (most recent call last):
+        ...
+        TypeError: symmetry takes a priorscope.System(data, model, inference); got Architecture.
+    """
+    if not isinstance(system, System):
+        raise TypeError(f"{who} takes a priorscope.System(data, model, inference); got {type(system).__name__}.")
 
 
 def accuracy(predictions: Tensor, targets: Tensor) -> float:

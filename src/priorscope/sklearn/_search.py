@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from priorscope.contracts import KernelModel, settled
+from priorscope.contracts import KernelModel, kernel_matrices, settled
 from priorscope.inference import RidgePath
 from priorscope.sklearn._inputs import Inputs
 from priorscope.sklearn._loss import Problem, losses
@@ -61,10 +61,10 @@ def measure(
 
     The squared error settles equal losses: misclassification is a count, and neighbours on the grid often tie.
     """
-    pair = candidate.model.kernel(x, None, kinds=tuple(kinds))
+    pair = kernel_matrices(candidate.model, x, None, kinds)
     found: list[Found] = []
     for kind in kinds:
-        K = np.asarray(getattr(pair, kind), dtype=np.float64)
+        K = np.asarray(pair[kind], dtype=np.float64)
         if found and found[0].kernel is not None and np.array_equal(K, found[0].kernel):
             continue  # one function, such as a kernel of the distance, has one kernel
         path = RidgePath.of_kernel(K, problem.weights)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from priorscope.checks import NOT_NEGATIVE, POSITIVE, checked, number, optional, whole
-from priorscope.contracts import FeatureKernel, KernelModel, Needs, Samples, require, settled
+from priorscope.contracts import FeatureKernel, KernelModel, Needs, Samples, kernel_matrices, require, settled
 from priorscope.inference._check import check_data, check_depends
 from priorscope.inference._fitted import Fitted, Trajectory, log_times
 from priorscope.inference.kernels._spectral import Repair, Schedule, Spectral
@@ -28,8 +28,7 @@ def gram(
         "a model with a closed-form kernel (.kernel(x1, x2))",
         "Use an Architecture, priorscope.models.from_module(network), or train the network by GradientFlow.",
     )
-    k = model.kernel(x1, x2, kinds=kinds)
-    return {kind: getattr(k, kind) for kind in kinds}
+    return kernel_matrices(model, x1, x2, kinds)
 
 
 class FittedKernel(Fitted):

@@ -15,7 +15,7 @@ from priorscope.models import count_weights
 from priorscope.probes.landscapes._jamming_point import JammingPoint
 from priorscope.probes.regimes._movement import half_times, last_activations, relative_change, stacked_ntk
 from priorscope.probes.regimes._result import Regime
-from priorscope.system import System
+from priorscope.system import System, check_system
 
 __all__ = ["regime"]
 
@@ -55,6 +55,7 @@ def regime(
         >>> found.kernel_change.shape, found.name
         ((2, 1), 'lazy')
     """
+    check_system("regime", system)
     advice = "Use priorscope.models.from_module(network)."
     family = require(system.model, NetworkFamily, "an architecture, to make networks of other seeds", advice)
     data = require(system.data, MovableData, "a dataset with a method subset", "Use priorscope.data.from_arrays.")

@@ -121,7 +121,7 @@ def spectrum(
         kernel = kernel_matrix(model, kernel.data.inputs)
     grams = _array(kernel)
     grams = grams[None] if grams.ndim == 2 else grams
-    n = grams.shape[-1]
+    n = grams.shape[-1] if grams.ndim else 0
     if grams.ndim != 3 or grams.shape[1] != n or n < 2:
         raise ValueError(
             f"spectrum needs a square Gram matrix (n, n) with n >= 2, or (draws, n, n); got {_array(kernel).shape}. "

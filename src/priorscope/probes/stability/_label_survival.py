@@ -17,7 +17,7 @@ from priorscope.probes.stability._family import Transformation, as_family
 from priorscope.probes.stability._pictures import pictures
 from priorscope.probes.stability._response import average_of, sphere_noise
 from priorscope.statistics import Interval, seed_interval
-from priorscope.system import System
+from priorscope.system import System, check_system
 
 if TYPE_CHECKING:
     import altair as alt
@@ -212,6 +212,7 @@ def augmentation_gain(
         >>> len(augmentation_gain(system, delta=0.7, cutoff=2, n_seeds=2).plain)
         2
     """
+    check_system("augmentation_gain", system)
     if not isinstance(system.inference, GradientDescent):
         raise ValueError(
             f"augmentation_gain trains by GradientDescent; got {type(system.inference).__name__}. Kernels have no batches."

@@ -15,7 +15,7 @@ from priorscope.contracts import MovableData, needs_of, require
 from priorscope.inference import FittedNetworks, GradientDescent
 from priorscope.probes.stability._stability import stability
 from priorscope.probes.stability._sweep import StabilitySweep, one_row
-from priorscope.system import System
+from priorscope.system import System, check_system
 
 __all__ = ["stability_curve", "stability_path"]
 
@@ -37,6 +37,7 @@ def stability_curve(
         >>> found.table().n_train.tolist()
         [0, 20, 40]
     """
+    check_system("stability_curve", system)
     if needs_of(system.inference) != "network":
         raise ValueError("a stability curve trains networks; this system is a kernel. Use an inference of networks.")
     data = require(system.data, MovableData, "data of which subsets can be taken", "Use priorscope.data.from_arrays.")
@@ -68,6 +69,7 @@ def stability_path(system: System, *, seed: int = 0, points: int = 8, **settings
         >>> found.table().step.tolist()
         [0, 1, 4, 20]
     """
+    check_system("stability_path", system)
     check("stability_path", "points", points, whole())
     if not isinstance(system.inference, GradientDescent):
         raise ValueError(

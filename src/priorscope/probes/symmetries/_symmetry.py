@@ -17,6 +17,7 @@ from priorscope.contracts import (
     is_kernel_model,
     is_network_family,
     is_network_stack,
+    kernel_matrices,
     needs_of,
     require,
     settled,
@@ -25,7 +26,7 @@ from priorscope.data.groups import Element, Group, Rotation
 from priorscope.probes.symmetries._coupling import couple
 from priorscope.probes.symmetries._elements import moving_elements
 from priorscope.probes.symmetries._energy import energy_test
-from priorscope.system import System
+from priorscope.system import System, check_system
 
 if TYPE_CHECKING:
     import altair as alt
@@ -122,6 +123,7 @@ def symmetry(
         >>> ps.probes.symmetry(system, ps.data.groups.permutation(data.input_shape)).invariant
         False
     """
+    check_system("symmetry", system)
     if group.input_shape != tuple(system.data.input_shape):
         raise ValueError(
             f"the group acts on inputs of shape {group.input_shape}, the data have {tuple(system.data.input_shape)}. "
@@ -149,12 +151,12 @@ def _kernel(system: System, group: Group, elements: Sequence[Element], n: int, t
     kinds = ("nngp", "ntk")
     model = require(system.model, KernelModel, "a model with a kernel", "Test networks by coupling.")
     model = settled(model, x)
-    plain = model.kernel(x, kinds=kinds)
+    plain = kernel_matrices(model, x, kinds=kinds)
     change = 0.0
     for g in elements:
-        moved = model.kernel(g(x), kinds=kinds)
-        for a, b in ((plain.nngp, moved.nngp), (plain.ntk, moved.ntk)):
-            change = max(change, float((a - b).norm() / (a - a.mean()).norm()))
+        moved = kernel_matrices(model, g(x), kinds=kinds)
+        for kind, a in plain.items():
+            change = max(change, float((a - moved[kind]).norm() / (a - a.mean()).norm()))
     return Symmetry(group.name, "kernel", change <= tolerance, change, n_elements=len(elements))
 
 

@@ -73,7 +73,11 @@ def empirical_ntk(
     members = list(network) if isinstance(network, Sequence) else _members(network)
     if members is not None:
         return torch.stack([_single(member, x1, x2, outputs, method, block, memory) for member in members])
-    assert isinstance(network, nn.Module)
+    if not isinstance(network, nn.Module):
+        raise TypeError(
+            f"empirical_ntk needs an nn.Module, several, or an ensemble; got {type(network).__name__}. An architecture becomes a "
+            "network by .network(input_shape, width=…), and has the kernel of infinite width by .kernel(x)."
+        )
     return _single(network, x1, x2, outputs, method, block, memory)
 
 

@@ -96,7 +96,12 @@ def gram_of(model: object, data: LabelledData, pilot: Pilot, *, kind: str = "ntk
         raise ValueError(f"kind must be 'ntk' or 'nngp'; got {kind!r}.")
     if is_kernel_model(model):
         pair = model.kernel(pilot.inputs, kinds=(kind,), **options)
-        kernel = pair.ntk if kind == "ntk" else pair.nngp
+        kernel = getattr(pair, kind, None)
+        if not isinstance(kernel, torch.Tensor):
+            raise TypeError(
+                f"wanted {type(model).__name__}.kernel(x1, x2) to give an object with {kind}, a tensor (n1, n2); got "
+                f"{type(pair).__name__} without it."
+            )
         return _check(kernel.double().numpy(), n, f"the kernel of {name_of(model)}")
     if isinstance(model, torch.nn.Module):
         from priorscope.probes import empirical_ntk

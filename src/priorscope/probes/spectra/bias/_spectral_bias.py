@@ -12,7 +12,7 @@ from priorscope.inference import FourthOrderFlow
 from priorscope.probes.spectra.bias._result import Array, SpectralBias
 from priorscope.probes.spectra.eigenfunctions._modes import Modes
 from priorscope.probes.tangent import empirical_ntk
-from priorscope.system import System
+from priorscope.system import System, check_system
 
 __all__ = ["spectral_bias"]
 
@@ -61,6 +61,7 @@ def spectral_bias(
         >>> bool((result.test_error[-1] < result.test_error[0]))
         True
     """
+    check_system("spectral_bias", system)
     x, y, points, target = _data(system)
     network = system.network(seed)
     if not isinstance(network, nn.Module) or is_network_stack(network):
