@@ -23,7 +23,7 @@ from priorscope.models.architectures.zoo import (
     vgg11,
     vit,
 )
-from priorscope.models.equivariant import points, spheres, steerable
+from priorscope.models.equivariant import homogeneous, points, spheres, steerable
 from priorscope.models.equivariant._group_cnn import group_cnn
 from priorscope.models.equivariant._group_pool import group_pool
 from priorscope.models.equivariant._invariant import GroupAveraged, Invariant, invariant
@@ -146,6 +146,7 @@ __all__ = [
     "Invariant",
     "group_cnn",
     "group_pool",
+    "homogeneous",
     "invariant",
     # networks
     "ABCNetwork",
