@@ -294,6 +294,7 @@ class Knowledge:
         self.tests: dict[str, Any] = {}
         self.examples: dict[str, bool] = {}  # whether those of a module run unharmed
         self.words: dict[str, set[str]] = {}
+        self.bodies: dict[str, set[str]] = {}  # the words of each test
         for path in sorted((ROOT / "tests").rglob("test_*.py")):
             if "fuzz" in path.parts or "tools" in path.parts:
                 continue
@@ -303,6 +304,9 @@ class Knowledge:
             new = {"mark": mark, "tests": {}, "shared": [], "healthy": [], "ill": []}
             self.tests[name] = old if old.get("mark") == mark else new
             self.words[name] = set(re.findall(r"\w+", data.decode()))
+            for node in ast.parse(data).body:
+                if isinstance(node, ast.FunctionDef):
+                    self.bodies[f"{name}::{node.name}"] = set(re.findall(r"\w+", ast.unparse(node)))
         self.mentions: dict[str, set[str]] = defaultdict(set)  # the functions and classes in which a name stands
         for path in (ROOT / "src" / "priorscope").rglob("*.py"):
             for node in ast.walk(ast.parse(path.read_bytes())):
@@ -363,7 +367,7 @@ class Knowledge:
         inside = fault.file.removeprefix("src/priorscope/")
         distance = {fault.function: 0} if not fault.function.startswith("__") else {}
         if owner:
-            distance[owner] = 0
+            distance[owner] = 1 if distance else 0
         border = set(distance)
         for far in range(1, FAR + 1):
             border = {by for name in border for by in self.mentions[name] if not by.startswith("__")} - set(distance)
@@ -483,8 +487,8 @@ def survives(session: Any, knowledge: Knowledge, fault: Fault, cap: float) -> tu
         entering = [n for n in knowledge.entering(fault, b"numba" in source) if n in items and n not in ill]
         likely = knowledge.likely(fault, owner_of(source, fault.line))
         unknown = [n for file in likely for n in by_file[file] if n not in known and n not in ill]
-        fresh = [n for n in unknown if n.split("::")[0] in likely[:2]]  # of a file that was just written, perhaps
-        order = dict.fromkeys([*fresh, *entering, *unknown])
+        named = [n for n in unknown if fault.function in knowledge.bodies.get(n.split("[")[0], ())]
+        order = dict.fromkeys([*named, *entering, *unknown])
         if fault.file not in knowledge.examples:
             unharmed = in_a_child(session, [], known, cap, None, fault.file)
             knowledge.examples[fault.file] = not unharmed["failed"]
