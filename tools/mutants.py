@@ -530,6 +530,7 @@ def main() -> int:
     parser.add_argument(
         "--out", default="", help="append one JSON line per fault to this file, and skip those it says were killed"
     )
+    parser.add_argument("--plain", action="store_true", help="leave out compiled code, where a fault takes minutes")
     parser.add_argument("--list", action="store_true", help="print the chosen faults and stop")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, stop)
@@ -542,6 +543,8 @@ def main() -> int:
             taken = [f for f in found if f.file.endswith(name) and f.line == int(line)]
         else:
             taken = choice(found, options.count, options.seed)
+    if options.plain:
+        taken = [f for f in taken if b"numba" not in (ROOT / f.file).read_bytes()]
     if options.list:
         print(*taken, sep="\n")
         return 0
