@@ -1,81 +1,170 @@
-"""The profile's pick against trained networks: problems are what they say, wrong picks fail."""
+"""What a profile recommends against every predictor: measures by hand, proxies by their formulas, problems apart."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
+from torch import nn
 
-from priorscope.probes.curves.pilot import leave_one_out, tuned_regression
 from priorscope.profiles._candidates import default_candidates, variations
+from priorscope.validation import _reference, _validity_measures
 from priorscope.validation._problems import DEVELOPMENT, HELD_OUT, Problem, draw
-from priorscope.validation._profile_validity import ENOUGH, PAPER, kernel_error
+from priorscope.validation._profile_validity import PAPER, Test
+from priorscope.validation._validity_measures import ENOUGH
+
+RESERVED = {"penbased", "splice", "satimage", "letter", "spambase", "coil2000"}
 
 
 @pytest.fixture(scope="module")
 def table() -> pd.DataFrame:
-    return pd.DataFrame([{**p, **PAPER.run(p)} for p in PAPER.points("tiny")])
+    return pd.DataFrame([{**p, **PAPER.run(p)} for p in PAPER.points("tiny")[1:]])
 
 
-def test_two_problems_are_too_few_to_show_anything(table: pd.DataFrame) -> None:
-    assert [claim.judge(table).verdict for claim in PAPER.claims] == ["not shown"] * 4
+def test_a_run_at_the_smallest_scale(table: pd.DataFrame) -> None:
     row = table.iloc[0]
-    assert row["pick"] == row["candidates"][0]
-    assert row["network"][list(row["candidates"]).index(row["best_network"])] == min(row["network"])
-    assert {c.split("-")[0] for c in row["candidates"]} == {"fcn", "vec", "lap", "gap"}
-    assert sum(c.endswith(("erf", "gelu")) for c in row["candidates"]) == 2
+    assert {"kernel machine", "network", "classical model"} == set(row["kinds"])
+    assert row["n"] == 4 * row["pilot"]
+    for name in ("k-fold", "boosting", "naswot", "synflow"):
+        assert row[name] in row["rows"]
+    assert len(row["error"]) == len(row["rows"]) == len(row["first_half"])
+    assert np.isfinite([*row["error"], *row["built"]]).all()
+    assert [claim.judge(table).verdict for claim in PAPER.claims] == ["not shown"] * len(PAPER.claims)
     assert PAPER.chart is not None
     assert PAPER.chart(table).to_dict()
 
 
-def test_the_share_of_right_picks_needs_its_interval_on_one_side(table: pd.DataFrame) -> None:
-    """Clopper & Pearson: 20 of 20 allow 0.832, just under 10 of 12; 21 of 21 allow 0.839; 12 of 21 allow up to 0.78."""
-    many = pd.concat([table] * 11, ignore_index=True)
-    for right, of, verdict in ((20, 20, "not shown"), (21, 21, "holds"), (18, 20, "not shown"), (12, 21, "fails")):
-        ratio = [1.09] * right + [1.11] * (of - right)
-        spoilt = many[:of].assign(ratio_network=ratio, ratio_kernel=ratio)
-        found = [claim.judge(spoilt) for claim in PAPER.claims[:2]]
-        assert [v.verdict for v in found] == [verdict] * 2
-        assert all(v.note.count("picked") == of - right for v in found)
-    missed = many[:12].assign(covered=[[0.0]] * 12)
-    assert PAPER.claims[2].judge(missed).verdict == "fails"
-    assert PAPER.claims[2].judge(missed[:11]).verdict == "not shown"
+def rows(**changes: object) -> pd.DataFrame:
+    """Twelve equal problems: a kernel machine that was picked, a network, another, and a classical model that is best."""
+    one = {
+        "problem": "made", "rows": ["a", "b", "c", "boosted trees"],
+        "kinds": ["kernel machine", "network", "network", "classical model"],
+        "estimate": [0.2, 0.3, 0.4, 0.5], "low": [0.15, 0.2, 0.3, 0.4], "high": [0.25, 0.4, 0.5, 0.6],
+        "worse": [False, False, True, True], "measured": [0.3, 0.4, 0.5, 0.2], "metric": "misclassification",
+        "first_half": [0.22, 0.30, 0.40, 0.20], "second_half": [0.22, 0.30, 0.26, 0.20], "error": [0.22, 0.30, 0.33, 0.20],
+        "built": [0.20, 0.20, 0.20], "chosen": "a", "n_test": 1000, "profile_seconds": 9.0, "proxy_seconds": 0.1,
+        "k-fold": "boosted trees", "boosting": "boosted trees", "naswot": "c", "synflow": "b",
+    }  # fmt: skip
+    return pd.DataFrame([{**one, **changes}] * 12)
 
 
-def test_candidates_told_apart_must_have_worse_networks() -> None:
-    def verdict(network: list[float], over_low: list[float], problems: int = 20) -> tuple[str, float | None]:
-        row = {"over": [1.0, 1.5, 2.0], "over_low": [1.0, *over_low], "over_high": [1.0, 3.0, 3.0]}
-        row |= {"network": network, "kernel": [1.0, 1.4, 1.9]}
-        found = PAPER.claims[3].judge(pd.DataFrame([row] * problems))
-        return found.verdict, found.measured
-
-    assert verdict([1.0, 1.2, 1.3], [1.1, 1.2], 36) == ("holds", 1.0)  # 36 of 36 allow 0.903
-    assert verdict([1.0, 1.2, 1.3], [1.1, 1.2]) == ("not shown", 1.0)  # 20 of 20 do not
-    assert verdict([1.0, 0.9, 1.3], [1.1, 1.2]) == ("fails", 0.5)
-    assert verdict([1.0, 0.9, 1.3], [0.9, 1.2], 36) == ("holds", 1.0)  # the better one was not told apart
-    assert verdict([1.0, 1.2, 1.3], [0.9, 0.9])[0] == "not shown"  # nothing was
-    assert verdict([1.0, 1.2, 1.3], [1.1, 1.2], problems=9)[0] == "not shown"  # eighteen were
+def test_excess_by_hand() -> None:
+    half = 0.5 / 500
+    row = rows().iloc[0]
+    every = np.arange(4)
+    want = (0.22 + half) / (0.20 + half)
+    assert _validity_measures.excess(row, (0.22, 0.22), every) == pytest.approx(want)
+    # among networks the first half names b (then judged on the second) and the second names c (judged on the first)
+    pair = math.sqrt((0.30 + half) / (0.30 + half) * (0.30 + half) / (0.40 + half))
+    assert _validity_measures.excess(row, (0.30, 0.30), np.array([1, 2])) == pytest.approx(pair)
+    exact = rows(metric="rmse").iloc[0]
+    assert _validity_measures.excess(exact, (0.22, 0.22), every) == pytest.approx(1.1)
 
 
-def test_held_out_problems_are_no_development_problems() -> None:
-    assert len(HELD_OUT) >= ENOUGH
+def test_measures_by_hand() -> None:
+    table = rows()
+    found = _validity_measures.excess_of_pick(table)
+    assert found.interval.value == pytest.approx(0.221 / 0.201 - 1)
+    assert "right on 12 of 12" in found.note
+    assert _validity_measures.built_right(table).interval.value == 1
+    assert _validity_measures.built_right(rows(built=[0.23, 0.23, 0.23])).interval.value == 0
+    assert _validity_measures.network_right(table).interval.value == 1
+    assert _validity_measures.apart(table).interval.value == 0.5  # c has more errors than a, boosted trees fewer
+    against = _validity_measures.picks_against
+    assert against("boosting")(table).interval.value == 0  # both right
+    assert (
+        against("boosting")(rows(first_half=[0.22, 0.3, 0.4, 0.28], second_half=[0.22, 0.3, 0.4, 0.28])).interval.value
+        == 1
+    )
+    assert against("synflow", networks=True)(table).interval.value == 0
+    with pytest.raises(Exception, match="12 are wanted"):
+        _validity_measures.excess_of_pick(table[: ENOUGH - 1])
+
+
+def test_coverage_allows_for_the_noise_of_the_test_set() -> None:
+    """An error of 0.253 outside [0.15, 0.25] is within the noise of 1,000 samples, and not of 100,000; 0.32 is not."""
+    measure = _validity_measures.coverage("kernel machine")
+    assert measure(rows(error=[0.253, 0, 0, 0])).interval.value == 1
+    assert measure(rows(error=[0.253, 0, 0, 0], n_test=100_000)).interval.value == 0
+    assert measure(rows(error=[0.32, 0, 0, 0])).interval.value == 0
+    assert "median of measured over forecast: +26 %" in measure(rows(error=[0.253, 0, 0, 0])).note
+    two = _validity_measures.coverage("network")(rows(error=[0.2, 0.3, 0.9, 0.2]))
+    assert two.interval.value == 0.5
+
+
+def test_errors_on_halves_and_by_class() -> None:
+    data = draw("dev banana", 40, 60, 6)
+    from priorscope.profiles import Metric
+
+    labels = data.test_labels.numpy()
+    plain, even = Test(data, Metric.MISCLASSIFICATION), Test(data, Metric.BALANCED_ERROR)
+    assert plain.errors(labels) == (0, 0, 0)
+    assert plain.errors(1 - labels) == (1, 1, 1)
+    zeros = np.zeros_like(labels)
+    assert plain.errors(zeros)[2] == pytest.approx(labels.mean())
+    assert even.errors(zeros) == (0.5, 0.5, 0.5)
+    a, b = plain.halves
+    assert len(a) == len(b) == 30
+    assert sorted([*a, *b]) == list(range(60))
+
+
+def test_naswot_by_hand() -> None:
+    """Two hidden units whose signs are (1, 1), (1, 0) and (0, 0) for three inputs: K = [[2, 1, 0], [1, 2, 1], [0, 1, 2]]."""
+    net = nn.Sequential(nn.Linear(1, 2), nn.ReLU(), nn.Linear(2, 1))
+    with torch.no_grad():
+        net[0].weight.copy_(torch.tensor([[1.0], [1.0]]))
+        net[0].bias.copy_(torch.tensor([0.0, -1.0]))
+    x = torch.tensor([[2.0], [0.5], [-1.0]])
+    assert _reference.naswot(net, x) == pytest.approx(math.log(4.0))
+
+
+def test_synflow_by_hand() -> None:
+    """Of the output |w2| |w1| with two layers of one weight each θ dR/dθ is the output itself: the sum is twice it."""
+    net = nn.Sequential(nn.Linear(1, 1, bias=False), nn.ReLU(), nn.Linear(1, 1, bias=False))
+    with torch.no_grad():
+        net[0].weight.fill_(-3.0)
+        net[2].weight.fill_(0.5)
+    assert _reference.synflow(net, (1,)) == pytest.approx(math.log(3.0))
+
+
+def test_training_ends_where_the_held_out_error_stops_falling() -> None:
+    g = torch.Generator().manual_seed(0)
+    x = torch.randn(100, 3, generator=g)
+    y = x[:, :1] - 0.5 * x[:, 1:2]
+
+    def make(seed: int) -> nn.Module:
+        torch.manual_seed(seed)
+        return nn.Linear(3, 1)
+
+    rate, steps = _reference.best_training(make, x, y, (1e-5, 0.03), centre=False)
+    assert rate == 0.03  # the other hardly moves
+    assert 64 * 5 / 4 <= steps <= _reference.MOST * 5 / 4
+    found = _reference.predictions(make, x, y, x, rate, steps, 2, centre=False)
+    assert found.shape == (2, 100, 1)
+    assert ((found - y.numpy()) ** 2).mean() < 1e-3
+
+
+def test_held_out_problems_are_many_real_and_no_development_problems() -> None:
+    assert len(HELD_OUT) >= 24
+    assert sum(p.real for p in HELD_OUT.values()) >= 12
 
     def content(problem: Problem) -> tuple[str, str]:
         return problem.make.__name__, str(sorted(problem.options.items()))
 
     assert not {content(p) for p in HELD_OUT.values()} & {content(p) for p in DEVELOPMENT.values()}
     assert not {p.seed for p in HELD_OUT.values()} & {p.seed for p in DEVELOPMENT.values()}
+    assert not {p.options.get("name") for p in (HELD_OUT | DEVELOPMENT).values()} & RESERVED
     assert {p["problem"] for p in PAPER.points("tiny")} <= set(DEVELOPMENT)
     assert {p["problem"] for p in PAPER.points("small")} == set(HELD_OUT)
 
 
-def test_splits_do_not_share_samples_and_tables_use_all_rows() -> None:
-    table = draw("dev table", 10_000, 1, 8, split=1)
-    assert (len(table.train), len(table.test)) == (352, 88)
-    assert not torch.isin(table.train.targets, table.test.targets).any()
-    first = draw("dev product by place", 40, 20, 8)
+def test_splits_do_not_share_samples() -> None:
+    first = draw("dev Friedman", 40, 20, 8)
     assert (len(first.train), len(first.test), first.task) == (40, 20, "regression")
+    assert not torch.isin(first.train.targets, first.test.targets).any()
     assert draw("dev pattern", 20, 10, 8).task == "classification"
 
 
@@ -85,12 +174,3 @@ def test_variations_change_the_nonlinearity_only() -> None:
     assert [c.name for c in found] == ["lap-3-erf", "lap-3-gelu"]
     assert [len(c.model.layers) for c in found] == [len(lap.model.layers)] * 2
     assert variations(found[0]) == []
-
-
-def test_kernel_error_is_that_of_the_tuned_ridge() -> None:
-    rng = np.random.default_rng(0)
-    x, y = rng.standard_normal((12, 3)), rng.standard_normal((12, 2))
-    gram = np.exp(-((x[:, None] - x[None]) ** 2).sum(-1))
-    nested, _ = tuned_regression(gram, y, np.array([4]))  # against regressions done one by one: test_tuned
-    assert kernel_error(gram, y) == pytest.approx(nested.loss[-1].mean(), rel=1e-9)
-    assert kernel_error(gram, y) < 0.99 * leave_one_out(gram, y).loss.mean()  # the control: on noise a ridge helps

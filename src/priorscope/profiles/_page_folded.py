@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["Folded", "Table", "everything"]
 
 _CLAIMS = {  # what each section rests on, by the ids of the record
-    "predictors": ("V.1", "V.2", "V.3", "V.4"),
+    "predictors": ("V.1a", "V.1b", "V.2", "V.3a", "V.3b", "V.3c", "V.4"),
     "kernels": ("S0.9", "S2.2", "S2.7", "S2.8"),
     "symmetry": ("S0.1", "S0.2", "S0.3", "S0.4", "S0.6"),
     "geometry": ("S4.4", "S4.5", "S4.8", "S4.9"),

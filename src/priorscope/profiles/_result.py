@@ -22,6 +22,7 @@ from priorscope.profiles._symmetry import DataSymmetry
 
 if TYPE_CHECKING:
     import altair as alt
+    from sklearn.base import BaseEstimator
 
     from priorscope.profiles.sections import Finding
     from priorscope.profiles.sections._deformation_result import DeformationProfile
@@ -233,6 +234,23 @@ class Profile:
         from priorscope.profiles._build import build
 
         return build(self, kind)
+
+    def estimator(self, name: str) -> BaseEstimator:
+        """The predictor of one row as an estimator of scikit-learn, not fitted; it takes rows of numbers.
+
+        Example:
+            >>> import priorscope as ps, torch
+            >>> x = torch.randn(80, 3, generator=torch.Generator().manual_seed(0))
+            >>> rep = ps.profile(x, x[:, 0] * x[:, 1], deep=False, trials=False)
+            >>> rep.estimator("extra trees").fit(x, x[:, 0] * x[:, 1]).predict(x[:2]).shape
+            (2,)
+        """
+        from priorscope.profiles._build import estimator_of
+
+        row = next((row for row in self.rows if row.name == name), None)
+        if row is None:
+            raise ValueError(f"the profile has no row {name!r}; it has {', '.join(row.name for row in self.rows)}.")
+        return estimator_of(row, self)
 
     def code(self, kind: str | None = None) -> str:
         """The few lines of Python that build the winner (or the best of a ``kind``) without the profile.
