@@ -122,6 +122,7 @@ def coverage(kind: str) -> Callable[[pd.DataFrame], Measured]:
     """
 
     def measure(table: pd.DataFrame) -> Measured:
+        """The share, with the median of measured errors over forecasts in the note."""
         _wanted(table)
         parts, ratios, count = [], [], 0
         for _, row in table.iterrows():
@@ -161,6 +162,7 @@ def picks_against(peer: str, *, networks: bool = False) -> Callable[[pd.DataFram
     """Share of problems on which the profile's pick is right, minus that of a peer's pick, paired by problem."""
 
     def measure(table: pd.DataFrame) -> Measured:
+        """The difference, with both counts and the seconds that both took in the note."""
         _wanted(table)
         own: list[float] = []
         other: list[float] = []
