@@ -25,7 +25,9 @@ from priorscope.data.published._fetch import FetchError, cache_folder
 from priorscope.data.published._keel import keel
 from priorscope.data.published._published import cifar10, fashion_mnist, get, mnist
 from priorscope.data.space._on_sphere import on_sphere, project_images, sphere_points
+from priorscope.data.space._rays import cast_rays, mesh_on_sphere
 from priorscope.data.space._rotations import random_rotations
+from priorscope.data.space._shapes import SOLIDS, shapes, solid
 from priorscope.data.space._tetris import tetris, tetris_points, tetris_voxels
 from priorscope.data.synthetic._directions import circles, directional, linear_plus_circle
 from priorscope.data.synthetic._friedman import friedman_table
@@ -53,10 +55,12 @@ __all__ = [
     "Format",
     "Layout",
     "ReadOptions",
+    "SOLIDS",
     "Split",
     "Values",
     "as_dataset",
     "cache_folder",
+    "cast_rays",
     "cifar10",
     "cifar2",
     "circles",
@@ -87,6 +91,7 @@ __all__ = [
     "linear_plus_circle",
     "load",
     "load_frame",
+    "mesh_on_sphere",
     "mnist",
     "neighbour_products",
     "on_sphere",
@@ -99,6 +104,8 @@ __all__ = [
     "read_cifar_binary",
     "read_idx",
     "register_format",
+    "shapes",
+    "solid",
     "sphere",
     "sphere_points",
     "stripe",

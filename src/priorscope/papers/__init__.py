@@ -61,6 +61,7 @@ REGISTRY: dict[str, str] = {
     "equivariance-error": "priorscope.papers.equivariance._error",
     "spherical-mnist": "priorscope.papers.equivariance._spherical_mnist",
     "tetris": "priorscope.papers.equivariance._tetris",
+    "shapes": "priorscope.papers.equivariance._shapes",
 }
 """Every paper by its name; the module is imported on first use.
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from priorscope import papers
 from priorscope.lab import Store, judge_paper, sweep
 from priorscope.papers.equivariance import _error, _spherical_mnist, _tetris
+from priorscope.papers.equivariance._retrieval import retrieval
 
-NAMES = ["equivariance-error", "spherical-mnist", "tetris"]
+NAMES = ["equivariance-error", "spherical-mnist", "tetris", "shapes"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -65,3 +67,22 @@ def test_what_turning_costs():
         for s in range(3)
     ]
     assert abs(_spherical_mnist.loss_by_turning(pd.DataFrame(rows)).interval.value - 0.03) < 1e-9
+
+
+def test_retrieval_by_hand():
+    """One query of three others: relevant at ranks 1 and 3."""
+    angles = np.array([0.0, 0.1, 0.2, 0.4])
+    features = np.stack([np.cos(angles), np.sin(angles)], 1)
+    labels = np.array([0, 0, 1, 0])
+    with pytest.raises(ValueError, match="one member"):
+        retrieval(features, labels)
+    features, labels = np.concatenate([features, -features[2:3]]), np.array([0, 0, 1, 0, 1])
+    found = retrieval(features[:, ::-1], labels)
+    # queries 0 and 1: relevant at 1, 3 -> AP 5/6; query 3: neighbours 2, 1, 0 -> ranks 2, 3; both of class 1 find theirs last
+    average = [5 / 6, None, 1 / 4, (1 / 2 + 2 / 3) / 2, None]
+    order = np.argsort(-(features[1] @ features.T)[[0, 2, 3, 4]], kind="stable")
+    hits = np.array([labels[[0, 2, 3, 4]][i] == 0 for i in order])
+    average[1] = float(np.mean([hits[: k + 1].mean() for k in np.flatnonzero(hits)]))
+    order = np.argsort(-(features[4] @ features.T)[:4], kind="stable")
+    average[4] = 1 / (1 + int(np.flatnonzero(labels[:4][order] == 1)[0]))
+    assert abs(found["map"] - np.mean(average)) < 1e-12
