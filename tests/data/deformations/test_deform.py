@@ -11,7 +11,7 @@ import torch
 from torch.utils.data import DataLoader, TensorDataset
 
 from priorscope.data import Deform, Deformed, deform
-from priorscope.data.deformations import FoldWarning, displaced, sample_fields, temperature_for
+from priorscope.data.deformations import FoldWarning, Shift, displaced, sample_fields, temperature_for
 
 
 def batch(n=12, N=6, C=3, dtype=torch.float32):
@@ -158,6 +158,13 @@ def test_fields_of_a_deformed_data_set_depend_on_image_and_epoch_only():
 def test_bad_images_are_told_what_was_wanted(images, cutoff, words):
     with pytest.raises(ValueError, match=words):
         deform(images, 1e-3, cutoff)
+
+
+@pytest.mark.parametrize("move", [Deform(0.5, 2), Shift(0.5), lambda images: deform(images, 1e-3, 2)])
+@pytest.mark.parametrize("images", [torch.rand(3, 8, 8).numpy(), [[0.0] * 8] * 8])
+def test_arrays_and_lists_are_no_tensors(move, images):
+    with pytest.raises(TypeError, match=f"take a torch tensor of images; got {type(images).__name__}"):
+        move(images)
 
 
 def test_images_beyond_the_largest_sum_are_finite():

@@ -268,7 +268,7 @@ def test_sentences():
         (net(), images(), {"average": "mode"}, ValueError, "average must be 'median' or 'mean'"),
         (net(), images(), {"transformation": "wobble"}, ValueError, "one of deformation, shift, turn, zoom"),
         (net(), images(), {"transformation": 3}, TypeError, "one of deformation, shift, turn, zoom"),
-        (net(), images(), {"delta": 0.0}, ValueError, "leave half of the images or more as they are"),
+        (net(), images(), {"delta": 0.0}, ValueError, "half of the images or more stay as they are"),
         (
             net(),
             images(),

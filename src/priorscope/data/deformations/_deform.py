@@ -15,7 +15,7 @@ from priorscope.data.deformations._fields import Fields, sample_fields
 from priorscope.data.deformations._interpolation import Interpolation, displaced
 from priorscope.data.deformations._modes import CUTOFF, ModeRule
 
-__all__ = ["FoldWarning", "check_images", "deform", "image_side"]
+__all__ = ["FoldWarning", "check_images", "check_tensor", "deform", "image_side"]
 
 BLOCK = 2**17  # numbers of images deformed at once on the CPU
 Folds: TypeAlias = Literal["warn", "allow", "refuse"]
@@ -55,6 +55,7 @@ def deform(
         >>> moved.shape, bool((moved[..., 0, :] == x[..., 0, :]).all())
         (torch.Size([8, 3, 16, 16]), True)
     """
+    check_tensor(images)
     image_side(tuple(images.shape), cutoff)
     check_images(images)
     _check_folds(float(temperature.detach() if isinstance(temperature, Tensor) else temperature), cutoff, folds)
@@ -112,6 +113,15 @@ def image_side(shape: tuple[int, ...], cutoff: float) -> int:
             stacklevel=3,
         )
     return n
+
+
+def check_tensor(images: object) -> None:
+    """Raise for arrays, lists and pictures of other libraries."""
+    if not isinstance(images, Tensor):
+        raise TypeError(
+            f"deformations take a torch tensor of images; got {type(images).__name__}. Convert it first: "
+            "torch.as_tensor(array), or torchvision's ToTensor() for pictures."
+        )
 
 
 def check_images(images: Tensor) -> None:

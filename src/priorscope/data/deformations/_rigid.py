@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from priorscope.checks import NOT_NEGATIVE, checked
-from priorscope.data.deformations._deform import check_images, image_side
+from priorscope.data.deformations._deform import check_images, check_tensor, image_side
 from priorscope.data.deformations._interpolation import Interpolation, displaced
 
 __all__ = ["RigidMove", "Shift", "Turn", "Zoom"]
@@ -36,6 +36,7 @@ class RigidMove(ABC):
 
     def __call__(self, images: Tensor, seed: int | torch.Generator | None = None) -> Tensor:
         """The moved images: (n, n), (C, n, n) or (N, C, n, n), each image of a batch by a move of its own."""
+        check_tensor(images)
         n = image_side(tuple(images.shape), 1)
         check_images(images)
         batch = images[(None,) * (4 - images.ndim)]

@@ -13,7 +13,7 @@ from torch.utils.data import get_worker_info
 
 from priorscope.checks import NOT_NEGATIVE, SEED, checked, optional
 from priorscope.data.deformations._amplitude import Displacement, temperature_for
-from priorscope.data.deformations._deform import Folds, deform
+from priorscope.data.deformations._deform import Folds, check_tensor, deform
 from priorscope.data.deformations._interpolation import Interpolation
 from priorscope.data.deformations._modes import CUTOFF, ModeRule
 
@@ -55,6 +55,7 @@ class Deform:
 
     def __call__(self, images: Tensor, seed: int | torch.Generator | None = None) -> Tensor:
         """The deformed images; ``seed`` overrides where random numbers come from, for this call."""
+        check_tensor(images)
         source = self._generator() if seed is None else seed
         return deform(
             images,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time as clock
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from priorscope.checks import NOT_NEGATIVE, POSITIVE, SEED, checked, optional, whole, word_or
 from priorscope.contracts import LabelledData
@@ -113,11 +114,19 @@ def _regressions(
     sizes, y, labels = _sizes(len(pilot), time is None), pilot.targets, pilot.labels
     if isinstance(ridge, str):
         return tuned_regression(gram, y, sizes, labels=labels, seed=seed)
-    turns = orderings if time is None else min(orderings, 8)
-    nested = nested_regression(gram, y, sizes, labels=labels, ridge=ridge, time=time, orderings=turns, seed=seed)
+    turns, often = (orderings, len(pilot) // 2 - 1) if time is None else (min(orderings, 8), None)  # folds do the rest
+    nested = nested_regression(
+        gram, y, sizes, labels=labels, ridge=ridge, time=time, orderings=turns, often=often, seed=seed
+    )
     if time is None:
         nested = with_folds(nested, gram, y, labels=labels, ridge=ridge, seed=seed)
     return nested, np.full(len(nested.sizes), ridge)
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    """The linear-algebra libraries of this process: looking them up takes as long as a small curve."""
+    return ThreadpoolController()
 
 
 def measure(
@@ -138,7 +147,7 @@ def measure(
     started = clock.perf_counter()
     n = len(pilot)
     check_ridge(ridge, time)
-    with threadpool_limits(1 if n <= _ONE_THREAD else None, user_api="blas"):
+    with _controller().limit(limits=1 if n <= _ONE_THREAD else None, user_api="blas"):
         nested, ridges = _regressions(gram, pilot, ridge, time, orderings, seed)
     weights = np.random.default_rng(seed + 1).multinomial(n, np.full(n, 1 / n), size=draws).astype(float)
     tested = np.maximum(weights @ nested.count.T, 1e-12)

@@ -91,7 +91,7 @@ def respond(
     radius = average_of((moved - base).flatten(1).norm(dim=1), average)
     if radius == 0:
         raise ValueError(
-            f"{family.name} leave {'half of the images or more' if average == 'median' else 'all images'} as they are: "
+            f"under {family.name}, {'half of the images or more' if average == 'median' else 'all images'} stay as they are: "
             "there is nothing to be stable to. Use a larger displacement or another family."
         )
     noisy = base + sphere_noise(base, radius, seed + 0x5EED)

@@ -74,8 +74,7 @@ def k_fold(
             if count == 0:
                 continue
             parts = rows.reshape(count, -1)
-            blocks = inverse[parts[:, :, None], parts[:, None, :]]
-            fitted = (targets[parts] - np.linalg.solve(blocks, weights[parts])).reshape(rows.size, -1)
+            fitted = (targets[parts] - _solved(inverse, parts, weights)).reshape(rows.size, -1)
             known = None if labels is None else labels[rows]
             here, mistakes = record(fitted, targets[rows], known, targets.shape[1] == 1)
             loss[rows] += here / partitions
@@ -84,11 +83,23 @@ def k_fold(
     return loss, wrong
 
 
+def _solved(inverse: Array, parts: NDArray[np.int64], right: Array) -> Array:
+    """Solutions (parts, rows, outputs) with the block of every part, by Cholesky: they are positive definite."""
+    found = np.empty((*parts.shape, right.shape[1]))
+    for k, rows in enumerate(parts):
+        block = inverse.take(rows, 0).take(rows, 1)
+        _, found[k], failed = sla.lapack.dposv(block, right[rows], lower=1)
+        if failed:  # rounding left it indefinite
+            found[k] = np.linalg.solve(block, right[rows])
+    return found
+
+
 def _inverse(gram: Array, ridge: float) -> tuple[Array, float]:
     n = len(gram)
     L, jitter = factorise(gram + ridge * np.eye(n) if ridge else gram)
-    half = sla.solve_triangular(L, np.eye(n), lower=True, check_finite=False)
-    return half.T @ half, jitter
+    half = np.asarray(sla.lapack.dpotri(L, lower=1, overwrite_c=1)[0])  # the lower triangle of the inverse
+    below = np.tril(half, -1)
+    return below + below.T + np.diag(np.diag(half)), jitter
 
 
 @checked(ridge=NOT_NEGATIVE)

@@ -33,7 +33,8 @@ def factorise(gram: Array) -> tuple[Array, float]:
     jitter = 0.0
     for attempt in range(8):
         try:
-            return sla.cholesky(gram + jitter * np.eye(len(gram)), lower=True, check_finite=False), jitter
+            shifted = gram + jitter * np.eye(len(gram)) if jitter else gram
+            return sla.cholesky(shifted, lower=True, check_finite=False), jitter
         except sla.LinAlgError:
             jitter = scale * 1e-12 * 10.0**attempt
     raise ValueError(
@@ -68,6 +69,18 @@ def record(fitted: Array, targets: Array, labels: NDArray[np.int64] | None, bina
     return loss, (guess != labels).astype(float)
 
 
+def _columns(K: Array, ridge: float) -> tuple[Array, float]:
+    """The first columns (n, m) of the Cholesky factor from those of the matrix, and the jitter of its leading block."""
+    m = K.shape[1]
+    block = K[:m].copy()
+    block[np.diag_indices(m)] += ridge
+    L, jitter = factorise(block)
+    if len(K) == m:
+        return L, jitter
+    below = sla.solve_triangular(L, K[m:].T, lower=True, check_finite=False)
+    return np.concatenate([L, below.T]), jitter
+
+
 def nested_regression(
     gram: Array,
     targets: Array,
@@ -77,18 +90,21 @@ def nested_regression(
     ridge: float = 0.0,
     time: float | None = None,
     orderings: int = 24,
+    often: int | None = None,
     seed: int = 0,
 ) -> Nested:
     r"""Errors of kernel regression trained on the first p points of random orderings and tested on the rest.
 
     With :math:`K + \delta I = LL^\top` and :math:`a = L^{-1}y`, leading blocks of L factorise leading blocks of K, so the
     prediction at a later point j from the first p points is :math:`f_p(x_j) = \sum_{i<p} L_{ji} a_i`: every training size
-    comes from one factorisation. Also :math:`\mathrm{tr} K_{pp}^{-1} = \|L_{pp}^{-1}\|_F^2` (repeated samples left out) and
+    comes from one factorisation (of the columns up to the largest). Also
+    :math:`\mathrm{tr} K_{pp}^{-1} = \|L_{pp}^{-1}\|_F^2` (repeated samples left out) and
     :math:`y^\top K_{pp}^{-1} y = \|a_{:p}\|^2`. A finite ``time`` t (predictor :math:`K_{hp}K_{pp}^{-1}(1-e^{-tK_{pp}/p})y`,
     gradient flow on the mean squared error) has no nested form and takes one eigendecomposition per size.
 
     Orderings come in groups of eight, one random permutation rotated by an eighth each time: at every size all samples are
-    tested (nearly) equally often, and small training sets of a group do not overlap.
+    tested (nearly) equally often, and small training sets of a group do not overlap. Sizes above ``often`` are measured in the
+    first group only: large training sets overlap so much that more orderings say little more, and cost most.
     """
     n, outputs = targets.shape
     binary = outputs == 1
@@ -97,23 +113,26 @@ def nested_regression(
     wrong = None if labels is None else np.zeros((len(sizes), n))
     kappa, quadratic = np.zeros(len(sizes)), np.zeros(len(sizes))
     worst = 0.0
+    turns = np.where(sizes > (n if often is None else often), min(orderings, _TURNS), orderings)
     permutation = rng.permutation(n)
     for turn in range(orderings):
+        top = int(max(sizes[turns > turn])) if time is None else n
         if turn and turn % _TURNS == 0:
             permutation = rng.permutation(n)
         order = np.roll(permutation, (turn % _TURNS) * n // _TURNS)
-        K = gram[np.ix_(order, order)]
         y = targets[order]
         lab = None if labels is None else labels[order]
-        L, jitter = factorise(K + ridge * np.eye(n) if ridge else K)
+        K = gram.take(order, 0).take(order[:top], 1)  # (n, top)
+        L, jitter = _columns(K, ridge)
         worst = max(worst, jitter)
-        inverse = sla.lapack.dtrtri(L, lower=1)[0]  # a third of the work of solving for the identity
-        a = inverse @ y
+        inverse = sla.lapack.dtrtri(L[:top], lower=1)[0]  # a third of the work of solving for the identity
+        a = inverse @ y[:top]
         # a sample that is there twice has no trace of its own
-        told = np.diag(L) ** 2 > REPEATED * np.diag(K)
+        told = np.diag(L[:top]) ** 2 > REPEATED * np.diag(K[:top])
         traces = np.cumsum((inverse**2).sum(1) * told)
         quadratics = np.cumsum((a**2).sum(1))
-        for s, p in enumerate(sizes):
+        for s in np.flatnonzero(turns > turn):
+            p = sizes[s]
             if time is None:
                 fitted = L[p:, :p] @ a[:p]
             else:
@@ -127,4 +146,4 @@ def nested_regression(
                 wrong[s, order[p:]] += mistakes
             kappa[s] += 1.0 / traces[p - 1]
             quadratic[s] += quadratics[p - 1]
-    return Nested(sizes, loss, wrong, count, kappa / orderings, quadratic / orderings, worst)
+    return Nested(sizes, loss, wrong, count, kappa / turns, quadratic / turns, worst)

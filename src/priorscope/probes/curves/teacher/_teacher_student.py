@@ -103,11 +103,11 @@ def expected_errors(
     """
     from scipy.linalg import cholesky, solve_triangular
 
-    K, T = kernel_matrix(student, train).numpy(), kernel_matrix(teacher, train).numpy()
-    k, t = kernel_matrix(student, train, test).numpy(), kernel_matrix(teacher, train, test).numpy()
     n = max(sizes)
+    same = teacher == student and ridge == 0  # then nothing of the teacher's own is needed
+    K, k = kernel_matrix(student, train[:n]).numpy(), kernel_matrix(student, train[:n], test).numpy()
     try:
-        L = cholesky(K[:n, :n] + ridge * np.eye(n), lower=True, check_finite=False)
+        L = cholesky(K + ridge * np.eye(n) if ridge else K, lower=True, check_finite=False)
         safe = bool(float(L.diagonal().min()) ** 2 > 100 * np.finfo(float).eps * n)
     except np.linalg.LinAlgError:
         safe = False
@@ -121,10 +121,9 @@ def expected_errors(
         solved: NDArray[np.float64] = solve_triangular(L, rhs, lower=True, check_finite=False)
         return solved
 
-    v = half(k[:n])
-    same = teacher == student and ridge == 0
-    u = v if same else half(t[:n])
-    W = None if same else half(half(T[:n, :n]).T)
+    v = half(k)
+    u = v if same else half(kernel_matrix(teacher, train[:n], test).numpy())
+    W = None if same else half(half(kernel_matrix(teacher, train[:n]).numpy()).T)
     found = []
     for p in sizes:
         spread = v[:p] if W is None else W[:p, :p] @ v[:p]
