@@ -62,6 +62,8 @@ REGISTRY: dict[str, str] = {
     "spherical-mnist": "priorscope.papers.equivariance._spherical_mnist",
     "tetris": "priorscope.papers.equivariance._tetris",
     "shapes": "priorscope.papers.equivariance._shapes",
+    "homogeneous": "priorscope.papers.equivariance._homogeneous",
+    "invariant-kernels": "priorscope.papers.equivariance._invariant_kernels",
 }
 """Every paper by its name; the module is imported on first use.
 

@@ -1,0 +1,80 @@
+"""Equivariant maps and savings: tiny runs, made-up tables and their opposites."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from priorscope import papers
+from priorscope.lab import Store, judge_claim, judge_paper, sweep
+from priorscope.papers.equivariance import _homogeneous, _invariant_kernels
+
+CLAIMS = {c.id: c for module in (_homogeneous, _invariant_kernels) for c in module.PAPER.claims}
+
+
+def verdict(id_: str, rows: pd.DataFrame) -> str:
+    return judge_claim(CLAIMS[id_], rows).verdict
+
+
+@pytest.mark.parametrize("name", ["homogeneous", "invariant-kernels"])
+def test_tiny_points_run_and_give_no_verdicts(name):
+    paper, store = papers.load(name), Store(":memory:")
+    summary = sweep(paper, paper.points("tiny"), store, scale="tiny", jobs=1)
+    assert summary.failed == 0
+    assert summary.ran == len(paper.points("tiny")) > 0
+    assert {record.verdict for record in judge_paper(paper, store)} == {"not run"}
+
+
+def dimensions(**wrong) -> pd.DataFrame:
+    """The runs of D3 and of the circle, with columns replaced."""
+    points = [p for p in _homogeneous.grid("tiny")]
+    rows = [p | _homogeneous.run(p) for p in points]
+    return pd.DataFrame(rows).assign(**wrong)
+
+
+def test_dimensions_hold_and_wrong_ones_fail():
+    table = dimensions()
+    assert [verdict(c, table) for c in ("Q.40", "Q.41", "Q.42", "Q.43")] == ["holds"] * 4
+    more = table.double_cosets + 1
+    assert verdict("Q.40", dimensions(double_cosets=more)) == "fails"
+    assert verdict("Q.40", dimensions(equivariance=1e-3)) == "fails"
+    assert verdict("Q.41", dimensions(twisted=0.1)) == "fails"
+    assert verdict("Q.42", dimensions(brute_force=table.brute_force + 1)) == "fails"
+    assert verdict("Q.43", dimensions(characters=table.characters + 1)) == "fails"
+
+
+def savings(power: float, harm: float = 0.5, apart: float = 1e-12) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    rows = []
+    for kernel in ("fcn", "laplace"):
+        for order in (2, 4, 8):
+            for seed in range(8):
+                both = {"kind": "gain", "kernel": kernel, "order": order, "seed": seed}
+                noise = np.exp(0.02 * rng.standard_normal())
+                rows.append(both | {"target": "invariant", "gain": order**power * noise, "log_ratio": -1.0})
+                rows.append(both | {"target": "plain", "log_ratio": harm + 0.02 * rng.standard_normal()})
+    rows += [{"kind": "convolution", "apart": apart, "plain_apart": 0.01, "seed": s} for s in range(2)]
+    return pd.DataFrame(rows)
+
+
+def test_savings_in_proportion_hold_and_others_fail():
+    assert [verdict(c, savings(1.0)) for c in ("Q.50", "Q.51", "Q.52")] == ["holds"] * 3
+    assert verdict("Q.50", savings(0.5)) == "fails"
+    assert verdict("Q.51", savings(1.0, harm=-0.5)) == "fails"
+    assert verdict("Q.52", savings(1.0, apart=0.1)) == "fails"
+
+
+def test_the_error_in_expectation_is_that_of_many_drawn_fields():
+    """A second way: draw fields from the teacher's covariance, interpolate each, and average."""
+    source = torch.Generator().manual_seed(0)
+    x = torch.randn(30, 3, generator=source, dtype=torch.float64)
+    teacher = torch.exp(-torch.cdist(x, x))
+    student = torch.exp(-torch.cdist(x, x) / 3)
+    found = _invariant_kernels.curve(student, teacher, np.array([20]), 10)[0]
+    draws = torch.linalg.cholesky(teacher) @ torch.randn(30, 4000, generator=source, dtype=torch.float64)
+    predicted = student[20:, :20] @ torch.linalg.solve(student[:20, :20], draws[:20])
+    errors = (predicted - draws[20:]).square().mean(0)
+    assert abs(float(errors.mean()) - found) < 5 * float(errors.std()) / 4000**0.5
+    assert abs(float(errors.mean()) - 1.2 * found) > 5 * float(errors.std()) / 4000**0.5
