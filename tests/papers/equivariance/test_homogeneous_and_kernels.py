@@ -66,6 +66,14 @@ def test_savings_in_proportion_hold_and_others_fail():
     assert verdict("Q.52", savings(1.0, apart=0.1)) == "fails"
 
 
+def test_the_gain_of_power_laws_by_hand():
+    """Errors n^-0.5 and (3n)^-0.5: three times the samples."""
+    sizes = np.array([10, 40, 90, 300, 1000])
+    assert _invariant_kernels._gain(sizes, sizes**-0.5, (3.0 * sizes) ** -0.5) == pytest.approx(3, rel=1e-9)
+    with pytest.raises(ValueError, match="share no error"):
+        _invariant_kernels._gain(sizes, sizes**-0.5, sizes**-4.0)
+
+
 def test_the_error_in_expectation_is_that_of_many_drawn_fields():
     """A second way: draw fields from the teacher's covariance, interpolate each, and average."""
     source = torch.Generator().manual_seed(0)

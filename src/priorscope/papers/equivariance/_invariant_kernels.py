@@ -16,7 +16,7 @@ from priorscope.data.groups import GridGroup, translations
 from priorscope.lab import Check, Claim, Measured, Metrics, NotMeasured, Paper, Point, above, at_most, near
 from priorscope.models import fcn, gap, group_cnn, invariant, laplace
 from priorscope.papers._over_draws import over_draws
-from priorscope.statistics import Interval
+from priorscope.statistics import Interval, log_interpolate
 
 if TYPE_CHECKING:
     import altair as alt
@@ -104,14 +104,11 @@ def run(point: Point) -> Metrics:
 
 def _gain(sizes: NDArray[np.int64], without: NDArray[np.float64], built_in: NDArray[np.float64]) -> float:
     """How many times the samples the plain kernel needs for one error, the geometric mean over sizes where both are seen."""
-    logs = [
-        float(np.interp(-np.log(error), -np.log(without), np.log(sizes)) - np.log(n))
-        for n, error in zip(sizes, built_in)
-        if without[-1] < error < without[0]
-    ]
-    if not logs:
+    seen = (without[-1] < built_in) & (built_in < without[0])
+    if not seen.any():
         raise ValueError("the two curves share no error within the sizes; widen the range from least to largest.")
-    return float(np.exp(np.mean(logs)))
+    needed = log_interpolate(built_in[seen], without[::-1], sizes[::-1])  # errors fall with size
+    return float(np.exp(np.log(needed / sizes[seen]).mean()))
 
 
 def _convolution(point: Point) -> Metrics:
