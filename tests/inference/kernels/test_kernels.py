@@ -180,3 +180,12 @@ def test_one_class_and_no_tensors(problem):
         KernelRegression().fit(problem.arch, one)
     with pytest.raises(TypeError, match=r"torch tensors .inputs .*got list"):
         KernelRegression().fit(problem.arch, [1, 2])
+
+
+def test_no_time_learns_nothing():
+    x = torch.randn(6, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    y = x[:, :1] + 2
+    fitted = KernelRegression(time=0.0).fit(ps.models.fcn(1), SimpleNamespace(inputs=x, targets=y))
+    assert torch.equal(fitted.predict(x), torch.zeros_like(y))
+    assert fitted.trajectory.times.tolist() == [0.0]
+    assert float(fitted.trajectory.loss[0]) == pytest.approx(float(y.square().mean()) / 2)
