@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias, Union
 
@@ -12,6 +13,7 @@ from torch.utils.data import Dataset as TorchDataset
 
 from priorscope.checks import SEED, checked, number
 from priorscope.data._dataset import Dataset
+from priorscope.data.arrays._encoding import Encoding
 from priorscope.data.arrays._from_arrays import from_arrays
 from priorscope.data.arrays._from_bunch import from_bunch
 from priorscope.data.arrays._from_frame import from_frame
@@ -70,7 +72,8 @@ def as_dataset(
             raise ValueError("y goes with inputs in memory; for a file or a loader leave it out and name the target.")
         if is_frame(data):
             gaps = {"missing": missing or "median"}
-        return from_arrays(data, y, layout=layout, **ways, **gaps)  # type: ignore[arg-type]  # no array: refused there
+        made = from_arrays(data, y, layout=layout, **ways, **gaps)  # type: ignore[arg-type]  # no array: refused there
+        return _named(made, data) if is_frame(data) else made
     if isinstance(data, (str, Path)):
         return _by_text(data, target, {"layout": layout, **ways, **gaps})
     if is_frame(data):
@@ -111,3 +114,13 @@ def _by_text(text: str | Path, target: str | int | None, ways: Ways) -> Dataset:
             f"{formats_in_words()}."
         )
     return load(text, target=target, size="common", **ways)
+
+
+def _named(made: Dataset, frame: Values) -> Dataset:
+    """The data set with the names of the frame's columns, one per word where words became columns."""
+    coding = Encoding.learn(frame).frame
+    if coding is None:
+        return made
+    pairs = zip(coding.names, coding.words, strict=True)
+    names = tuple(n for name, words in pairs for n in ([name] if words is None else [f"{name}={w}" for w in words]))
+    return replace(made, columns=names) if len(names) == made.inputs.shape[1] else made

@@ -56,7 +56,7 @@ class Dataset:
     """A training and a test split with a name, class names and integer labels where there are classes.
 
     ``task`` is "classification" where ``classes`` or labels are given or all targets are ±1, else "regression".
-    The test split may be empty.
+    The test split may be empty. ``columns`` names the numbers of flat inputs where they came from a table.
 
     Example:
         >>> data = Dataset(Split(torch.eye(4), torch.arange(4.0)), Split(torch.eye(4), torch.arange(4.0)), name="tiny")
@@ -72,6 +72,7 @@ class Dataset:
     test_labels: Tensor | None = None
     task: str = ""
     notes: tuple[str, ...] = field(default=(), compare=False)
+    columns: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         """Refuse splits that do not fit together, and say the task where it was not given."""

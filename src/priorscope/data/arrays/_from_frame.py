@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import torch
@@ -64,4 +65,4 @@ def from_frame(
         name=name,
         dtype=dtype,
     )
-    return data.noted(*renamed, *table.notes)
+    return replace(data, columns=tuple(table.names)).noted(*renamed, *table.notes)

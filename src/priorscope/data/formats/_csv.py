@@ -32,7 +32,7 @@ def _read(path: Path, options: ReadOptions) -> Contents:
     if index is None and not header[0] and counts_rows(columns[0]):  # as pandas writes the index of a frame
         index = columns[0].name
     table = make_table(columns, options.target, path.name, index)
-    return Contents(table.x, table.y, missing="median", notes=(*notes, *told, *table.notes))
+    return Contents(table.x, table.y, missing="median", notes=(*notes, *told, *table.notes), columns=tuple(table.names))
 
 
 TABLE = Format(

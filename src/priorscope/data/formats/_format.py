@@ -52,6 +52,7 @@ class Contents:
     layout: Layout | None = None
     missing: Missing = "refuse"
     notes: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()  # names of the inputs, where they are columns of a table
 
 
 def _never(path: Path) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -84,4 +85,4 @@ def load(
         name=name or path.stem,
         dtype=dtype,
     )
-    return data.noted(*found.notes)
+    return replace(data, columns=found.columns).noted(*found.notes)

@@ -98,7 +98,7 @@ class FeatureMachine:
 
     From :math:`A_0 = 1` on, fit :math:`f_t(x) = b + K(A_tx, A_tX)\,c_t`, take :math:`M_t = E[\nabla f_t\nabla f_t^\top]` over the
     training rows and outputs, and set :math:`A_{t+1} \propto M_t^s` (Radhakrishnan et al. 2024, Science 383, 1461, with s =
-    ½; arXiv 2212.13881, Algorithm 1). Kernels of the distance, NTK and NNGP of fully connected networks see whole inputs
+    ½; arXiv 2212.13881). Kernels of the distance, NTK and NNGP of fully connected networks see whole inputs
     through A, convolutional ones their patches (Beaglehole et al. 2023, arXiv 2309.00570).
 
     What is "auto", and the number of rounds up to ``rounds``, is chosen by closed-form leave-one-out on up to ``screen``

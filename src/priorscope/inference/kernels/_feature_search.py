@@ -186,8 +186,8 @@ def plan_features(
         rows = np.sort(order[:MOST])
         used = learning.part(rows)
         halves = [np.arange(0, len(rows), 2), np.arange(1, len(rows), 2)]
-        best = min((_by_halves(used, t, rounds, halves) for t in (best, *map(measured, rival))), key=lambda t: t.loss)
-        plain = _by_halves(used, plain, 0, halves)
+        best = min((_by_halves(used, t, halves) for t in (best, *map(measured, rival))), key=lambda t: t.loss)
+        plain = _by_halves(used, replace(plain, inner=()), halves)
     t = int(best.errors.argmin())
     if t == 0 or not _surely_better(used, best.scores[t], plain.scores[0]):
         best, t = replace(plain, inner=best.inner), 0
@@ -213,34 +213,46 @@ def _surely_better(learning: Learning, learnt: Array, plain: Array) -> bool:
 def _measure(
     learning: Learning, setting: FeatureSetting, rounds: int, ridges: Array, folds: list[NDArray[np.int64]]
 ) -> _Trial:
-    """Left-out predictions after each number of rounds, for every ridge, each row under an M without its fold."""
-    n, outputs = learning.targets.shape
-    scores = np.empty((rounds + 1, len(ridges), n, outputs))
-    inner: list[list[float]] = [[] for _ in range(rounds)]
+    """Left-out predictions after each number of rounds, each row under an M without its fold; no further once they get worse."""
+    n = len(learning.x)
     first = learning.mapped(None, setting)
     K0 = learning.gram(first)
-    scores[0] = _left_out(K0, learning, ridges)
-    for fold in folds:
-        inside = np.setdiff1d(np.arange(n), fold)
-        own = learning.part(inside)
-        model, K = first, K0
-        for t in range(rounds):
-            relative, coefficients = _fitted(K[np.ix_(inside, inside)], own, ridges)
-            inner[t].append(relative)
-            moment = model.feature_moment(own.x, own.x, _tensor(coefficients), kind=own.kind)
-            model = own.mapped(moment, setting)
+    kept = [_best_ridge(_left_out(K0, learning, ridges), learning)]
+    insides = [np.setdiff1d(np.arange(n), fold) for fold in folds]
+    parts = [learning.part(inside) for inside in insides]
+    states = [(first, K0)] * len(folds)
+    inner: list[float] = []
+    for _ in range(rounds):
+        scores = np.empty((len(ridges), *learning.targets.shape))
+        relatives = []
+        for k, fold in enumerate(folds):
+            model, K = states[k]
+            relative, coefficients = _fitted(K[np.ix_(insides[k], insides[k])], parts[k], ridges)
+            moment = model.feature_moment(parts[k].x, parts[k].x, _tensor(coefficients), kind=learning.kind)
+            model = parts[k].mapped(moment, setting)
             K = learning.gram(model)
-            scores[t + 1][:, fold] = _left_out(K, learning, ridges)[:, fold]
-    each = ((scores - learning.targets) ** 2).mean(3)  # (rounds + 1, ridges, n)
-    errors = (each * learning.weights).sum(2) / learning.weights.sum()
-    at = errors.argmin(1)
-    every = np.arange(rounds + 1)
-    told = tuple(float(np.exp(np.mean(np.log(r)))) for r in inner)
-    return _Trial(setting, errors[every, at], scores[every, at], ridges[at], told)
+            scores[:, fold] = _left_out(K, learning, ridges)[:, fold]
+            states[k] = model, K
+            relatives.append(relative)
+        inner.append(float(np.exp(np.mean(np.log(relatives)))))
+        kept.append(_best_ridge(scores, learning))
+        if kept[-1][0] > kept[-2][0]:
+            break
+    errors, at, found = zip(*kept, strict=True)
+    return _Trial(setting, np.array(errors), np.array(found), ridges[list(at)], tuple(inner))
 
 
-def _by_halves(learning: Learning, trial: _Trial, rounds: int, halves: list[NDArray[np.int64]]) -> _Trial:
+def _best_ridge(scores: Array, learning: Learning) -> tuple[float, int, Array]:
+    """The lowest squared error over ridges, which ridge has it, and its predictions."""
+    each = ((scores - learning.targets) ** 2).mean(2)  # (ridges, n)
+    errors = each @ learning.weights / learning.weights.sum()
+    best = int(errors.argmin())
+    return float(errors[best]), best, scores[best]
+
+
+def _by_halves(learning: Learning, trial: _Trial, halves: list[NDArray[np.int64]]) -> _Trial:
     """The same setting and ridges on more rows: features and predictor from one half, errors on the other."""
+    rounds = len(trial.inner)
     scores = np.empty((rounds + 1, *learning.targets.shape))
     for inside, outside in (halves, halves[::-1]):
         own, other = learning.part(inside), learning.part(outside)

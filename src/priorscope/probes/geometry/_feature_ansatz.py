@@ -177,7 +177,7 @@ def feature_ansatz(network: nn.Module, data: Samples | Tensor, *, n_samples: int
     r"""Compare, layer by layer, :math:`W^\top W` with powers of :math:`M = E[\nabla f\nabla f^\top]` at what enters the layer.
 
     The deep neural feature ansatz says that trained weights have :math:`W^\top W \propto M^s` (Radhakrishnan et al. 2024,
-    Science 383, 1461, eq. 2; for patches of convolutions Beaglehole et al. 2023, arXiv 2309.00570). Gradients are means over
+    Science 383, 1461; for patches of convolutions Beaglehole et al. 2023, arXiv 2309.00570). Gradients are means over
     up to ``n_samples`` inputs and over outputs, through the layer itself; layers are the linear and convolutional ones that
     the network calls once, with what they see in the order of their weight. The network is looked at in evaluation mode and
     left as it was.

@@ -51,7 +51,7 @@ def gradient_outer_product(
 
     The mean is over up to ``n_samples`` inputs of ``data`` (a data set, its training part, or a tensor) and over outputs;
     more than 32 outputs are combined by random signs, which keeps the mean. Errors are over samples, or over networks. Above
-    3,000 inputs M is never formed. Source: Radhakrishnan et al. (2024), Science 383, 1461, eq. 2, there for the input of
+    3,000 inputs M is never formed. Source: Radhakrishnan et al. (2024), Science 383, 1461, there for the input of
     every layer (:func:`feature_ansatz`); Samarov (1993), JASA 88, 836.
 
     Example:

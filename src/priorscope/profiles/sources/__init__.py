@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from priorscope.profiles.sources._features import FEATURES
 from priorscope.profiles.sources._invariants import INVARIANTS
 from priorscope.profiles.sources._nonlinearities import NONLINEARITIES
 from priorscope.profiles.sources._source import EstimatorOffer, Offer, Source
 
 __all__ = ["SOURCES", "EstimatorOffer", "Offer", "Source", "register_source"]
 
-SOURCES: dict[str, Source] = {source.name: source for source in (NONLINEARITIES, INVARIANTS)}
+SOURCES: dict[str, Source] = {source.name: source for source in (NONLINEARITIES, INVARIANTS, FEATURES)}
 
 
 def register_source(source: Source) -> Callable[[], None]:
