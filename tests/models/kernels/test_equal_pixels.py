@@ -2,8 +2,8 @@
 
 import torch
 
-from priorscope.models.kernels._covariance import with_equal_pixels
 from priorscope.models import Need
+from priorscope.models.kernels._covariance import with_equal_pixels
 
 
 def test_equal_and_opposite_pixels_of_every_pair_of_images():
