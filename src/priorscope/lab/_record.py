@@ -47,7 +47,7 @@ class Record:
     raised: bool = False
 
     def stale_beside(self, other: Record) -> str:
-        """Why this recorded verdict does not stand for the claim as ``other`` has it today; empty when it does.
+        """Why this recorded verdict does not hold for the claim as ``other`` states it today; empty where it does.
 
         Example:
             >>> old = Record(id="X.1", says="a", source="b", verdict="fails", version=1)

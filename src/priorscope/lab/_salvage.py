@@ -82,7 +82,7 @@ def salvage(damaged: str | os.PathLike[str], new: str | os.PathLike[str]) -> Sal
 
 
 def _mend_header(path: Path) -> None:
-    """In the copy: the bytes every store of ours begins with, and the length that the header states.
+    """Write into the copy the bytes with which every store of ours begins, and the length that the header states.
 
     File format of SQLite, sec. 1.3: page size at 16, versions and fixed fractions from 18, pages at 28.
     """

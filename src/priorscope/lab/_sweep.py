@@ -116,7 +116,7 @@ def code_version() -> str:
 
 
 def _execute(run: Callable[[Point], Metrics], point: Point, single: bool) -> _Finished:
-    """In a worker: one point, timed and encoded. A failure comes back as its traceback, which always pickles."""
+    """Run one point in a worker, timed and encoded. A failure comes back as its traceback, which always pickles."""
     if single:
         one_thread()
     start = time.perf_counter()

@@ -6,10 +6,9 @@ import time as clock
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from threadpoolctl import threadpool_limits
 
@@ -20,11 +19,6 @@ from priorscope.profiles._metric import Metric
 __all__ = ["MeasuredEstimator", "Reference", "is_estimator", "measure_estimator", "references"]
 
 Array = NDArray[np.float64]
-
-
-class _Estimator(Protocol):
-    def fit(self, X: ArrayLike, y: ArrayLike) -> object: ...
-    def predict(self, X: ArrayLike) -> Array: ...
 
 
 @dataclass(frozen=True)

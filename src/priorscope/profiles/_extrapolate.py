@@ -1,4 +1,4 @@
-r"""From errors on parts of the pilot to the size asked about: a guide's curve, and the ratio to it."""
+r"""Extrapolates errors on parts of the pilot to the size asked about, by the ratio to a guide's curve."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from priorscope.probes import BlindSpots, blind_spots, empirical_ntk
 from priorscope.probes.curves.pilot import Pilot, gram_of
 from priorscope.profiles._kernel_distance import KernelDistance, short_run
-from priorscope.profiles._symmetry import moves_of
+from priorscope.profiles._symmetry import Kept, moves_of
 from priorscope.profiles._user_network import UserNetwork
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def _first(pilot: Pilot, n: int) -> Pilot:
     return replace(pilot, index=pilot.index[:n], inputs=pilot.inputs[:n], targets=pilot.targets[:n], labels=labels)
 
 
-def network_symmetries(network: UserNetwork, inputs: Tensor, spread: float | None, n: int = 4) -> dict[str, str]:
+def network_symmetries(network: UserNetwork, inputs: Tensor, spread: float | None, n: int = 4) -> dict[str, Kept]:
     """As for kernels in closed form, from one kernel matrix of all moved samples; "nearly" within 5 % (its spread)."""
     if network.takes_tokens:
         return {}  # a moved token is another word
@@ -76,13 +76,13 @@ def network_symmetries(network: UserNetwork, inputs: Tensor, spread: float | Non
         once = np.linalg.norm(whole[block, :n] - plain) / size
         both = np.linalg.norm(whole[block, block] - plain) / size
         if once < 1e-4:
-            found[name] = "invariant"
+            found[name] = Kept.INVARIANT
         elif both < 1e-4:
-            found[name] = "equivariant"
+            found[name] = Kept.EQUIVARIANT
         elif once < 0.05:
-            found[name] = "nearly invariant"
+            found[name] = Kept.NEARLY_INVARIANT
         else:
-            found[name] = "nearly equivariant" if both < limit else "no"
+            found[name] = Kept.NEARLY_EQUIVARIANT if both < limit else Kept.NOTHING
     return found
 
 

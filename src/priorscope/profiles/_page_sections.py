@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from priorscope.profiles._contenders import Contender
 from priorscope.profiles._headline import called
 from priorscope.profiles._phrases import samples
+from priorscope.profiles._symmetry import Kept, Shared
 
 if TYPE_CHECKING:
     import altair as alt
@@ -113,9 +114,9 @@ def blind_words(result: Profile, figure: Figures) -> tuple[list[str], list[dict[
             figures.append(figure("blind", c.blind.pictures(6), alt, caption))
     known = c if c is not None else result.architecture(result.best)
     if known is not None:
-        held = {s.move: s.verdict for s in result.data_symmetries}
-        lost = [m for m, kind in known.symmetries.items() if kind == "invariant" and held.get(m) == "no"]
-        good = [m for m, kind in known.symmetries.items() if kind == "invariant" and held.get(m) == "yes"]
+        held = {s.move: s.shared for s in result.data_symmetries}
+        lost = [m for m, kind in known.symmetries.items() if kind is Kept.INVARIANT and held.get(m) is Shared.NO]
+        good = [m for m, kind in known.symmetries.items() if kind is Kept.INVARIANT and held.get(m) is Shared.YES]
         if lost:
             lines.append(
                 f"It is invariant under {', '.join(lost)}, and the labels are not: what they tell is lost to it."

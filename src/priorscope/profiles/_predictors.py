@@ -262,7 +262,7 @@ class Predictors:
         )
 
     def so_far(self) -> list[Row]:
-        """Rows in the order of their estimates, before anything else is known of them."""
+        """Rows sorted by their estimates, without standings, which come later."""
         return sorted(self.rows, key=lambda row: row.estimate.value)
 
     def finished(self, baseline: float, target: float | None) -> tuple[tuple[Row, ...], float]:

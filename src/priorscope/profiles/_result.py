@@ -18,7 +18,7 @@ from priorscope.profiles._kernel_distance import KernelDistance
 from priorscope.profiles._kind import Kind
 from priorscope.profiles._metric import Metric
 from priorscope.profiles._row import Row
-from priorscope.profiles._symmetry import DataSymmetry
+from priorscope.profiles._symmetry import DataSymmetry, Kept
 
 if TYPE_CHECKING:
     import altair as alt
@@ -49,7 +49,7 @@ class CandidateProfile:
     forecast: Forecast = field(repr=False)
     spectrum: Spectrum = field(repr=False)
     needed: SamplesNeeded
-    symmetries: dict[str, str]
+    symmetries: dict[str, Kept]
     blind: BlindSpots | None
     regime: KernelDistance | None
     seconds: float

@@ -17,6 +17,7 @@ from priorscope.data import Deform
 __all__ = [
     "ONE_PIXEL",
     "DataSymmetry",
+    "Kept",
     "Shared",
     "data_symmetries",
     "model_symmetries",
@@ -37,6 +38,16 @@ class Shared(StrEnum):
     PARTLY = "partly"
     NO = "no"
     UNKNOWN = "cannot tell"
+
+
+class Kept(StrEnum):
+    """What a move of the input leaves as it is in a model's kernel; the value is the word in tables."""
+
+    INVARIANT = "invariant"  # K(gx, x') = K(x, x')
+    EQUIVARIANT = "equivariant"  # K(gx, gx') = K(x, x')
+    NEARLY_INVARIANT = "nearly invariant"
+    NEARLY_EQUIVARIANT = "nearly equivariant"
+    NOTHING = "no"
 
 
 @dataclass(frozen=True)
@@ -151,8 +162,8 @@ def data_symmetries(
     return found
 
 
-def model_symmetries(kernel: Callable[[Tensor, Tensor], NDArray[np.float64]], inputs: Tensor) -> dict[str, str]:
-    """For each move g: "invariant" when K(gx, x') = K(x, x'), "equivariant" when K(gx, gx') = K(x, x'), else "no"."""
+def model_symmetries(kernel: Callable[[Tensor, Tensor], NDArray[np.float64]], inputs: Tensor) -> dict[str, Kept]:
+    """What each move of a few inputs leaves as it is, to a relative 1e-5."""
     x = inputs[:6].double()
     plain = np.asarray(kernel(x, x), dtype=float)
     size = np.abs(plain).max()
@@ -160,9 +171,9 @@ def model_symmetries(kernel: Callable[[Tensor, Tensor], NDArray[np.float64]], in
     for name, move in moves_of(tuple(inputs.shape[1:])).items():
         moved = move(x)
         if np.abs(np.asarray(kernel(moved, x), dtype=float) - plain).max() < 1e-5 * size:
-            found[name] = "invariant"
+            found[name] = Kept.INVARIANT
         elif np.abs(np.asarray(kernel(moved, moved), dtype=float) - plain).max() < 1e-5 * size:
-            found[name] = "equivariant"
+            found[name] = Kept.EQUIVARIANT
         else:
-            found[name] = "no"
+            found[name] = Kept.NOTHING
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from priorscope.profiles._symmetry import DataSymmetry, Shared
+from priorscope.profiles._symmetry import DataSymmetry, Kept, Shared
 
 if TYPE_CHECKING:
     from priorscope.profiles._result import CandidateProfile
@@ -19,7 +19,7 @@ def reasons(c: CandidateProfile, found: Sequence[DataSymmetry]) -> tuple[str, ..
     """Sentences on an architecture: its prior, symmetries of the labels that it has or lacks, and its spectrum."""
     said = [c.candidate.words]
     held = {s.move: s.shared for s in found}
-    own = [m for m, kind in c.symmetries.items() if kind == "invariant"]
+    own = [m for m, kind in c.symmetries.items() if kind is Kept.INVARIANT]
     right = [m for m in own if held.get(m) is Shared.YES]
     wrong = [m for m in own if held.get(m) is Shared.NO]
     if right:
@@ -34,7 +34,7 @@ def reasons(c: CandidateProfile, found: Sequence[DataSymmetry]) -> tuple[str, ..
 
 def augmentation(found: Sequence[DataSymmetry], best: CandidateProfile | None) -> tuple[str, ...]:
     """What the symmetries of the labels advise: the move with the largest gain that the first architecture lacks."""
-    own = set() if best is None else {m for m, kind in best.symmetries.items() if kind == "invariant"}
+    own = set() if best is None else {m for m, kind in best.symmetries.items() if kind is Kept.INVARIANT}
     useful = [s for s in found if s.shared is Shared.YES and s.gain > _GAIN and s.move not in own]
     if not useful:
         return ()

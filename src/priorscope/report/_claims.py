@@ -196,7 +196,7 @@ def claims_summary(rows: Sequence[ClaimRow]) -> str:
 
 
 def claims_list(rows: Sequence[ClaimRow]) -> str:
-    """Claims for a page, everything known of each, readable at any width.
+    """Claims as a list for a page, with all that is known of each, readable at any width.
 
     Example:
         >>> "a &lt; b" in claims_list([{"id": "X.1", "says": "a < b", "verdict": "holds", "measured": 1.0}])

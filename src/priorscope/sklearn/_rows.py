@@ -44,7 +44,7 @@ class Rows:
 
     @property
     def shape(self) -> Shape:
-        """Of one input."""
+        """The shape of one input."""
         return tuple(self.encoding.shape)
 
     @property

@@ -1,4 +1,4 @@
-"""What of a kernel machine goes into its file, and how it comes back."""
+"""Writing a kernel machine to a file, and reading it back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several predictors of which fit keeps the one that does best on left-out rows: what a profile builds."""
+"""A list of predictors: fit keeps the one that does best on left-out rows. This is what a profile builds."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ def _lost(candidate: Candidate, kind: str, rows: Array, phi: Array) -> float:
 
 
 def diagonal_of(model: KernelModel, x: Tensor, kind: str) -> Array:
-    """Kernel of each input with itself, in blocks of 50 of which only the diagonal is kept."""
+    """Kernel of each input with itself: the diagonals of blocks of 50."""
     blocks = [np.diag(np.asarray(kernel_matrix(model, part, None, kind))) for part in x.split(50)]
     found: Array = np.concatenate(blocks).astype(np.float64)
     return found

@@ -89,7 +89,7 @@ def assign_roles(
 
 
 def _two(names: Sequence[str], shape: Callable[[str], tuple[int, ...]], target: str | None) -> tuple[str, str] | None:
-    """Of two arrays with as many rows, the one with one number per row is that of the targets; None when not one."""
+    """Choose the targets among two arrays with as many rows: the one with one number per row; None where both or neither have."""
     shapes = {name: shape(name) for name in names}
     if any(not s for s in shapes.values()) or len({s[0] for s in shapes.values()}) != 1:
         return None

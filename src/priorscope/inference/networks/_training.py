@@ -26,7 +26,7 @@ class TrainingRun:
     r"""Adam on the squared loss at a constant rate, seen through the average of its weights, continued as long as wanted.
 
     After step t the average moves by :math:`\bar w_t = \bar w_{t-1} + \frac{\gamma+1}{t+\gamma}(w_t - \bar w_{t-1})` with
-    :math:`\gamma = 8`, the polynomial-decay averaging of Shamir & Zhang (2013), eq. 2: at every t it stands where a rate that
+    :math:`\gamma = 8`, the polynomial-decay averaging of Shamir & Zhang (2013): at every t it stands where a rate that
     falls to zero would have led, so that one run answers for all lengths. ``centre`` trains :math:`f - f_0`. Batch
     normalisation is set anew from the training samples for the averaged weights. The network given is copied. ``augment``
     changes every batch of inputs before it is used, such as ``priorscope.data.Deform(1.0, 3)``; targets stay, and so does the

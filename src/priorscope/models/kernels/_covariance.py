@@ -215,7 +215,7 @@ ALIKE = 1e-12  # a squared cosine this close to one may be that of equal pixels
 def with_equal_pixels(
     cross: Tensor, x1: Tensor, x2: Tensor, self1: Tensor, self2: Tensor, n_space: int, kind: Need
 ) -> Tensor:
-    """``cross`` where two different inputs or pixels are equal number by number: to the last bit their variance.
+    """``cross`` with exact variances wherever two different inputs or pixels hold equal numbers.
 
     Products of matrices sum in another order than a single product does. At large variances, and in networks that enlarge
     differences, that of the roundings would count as one of the inputs. Values only; derivatives stay those of the product.

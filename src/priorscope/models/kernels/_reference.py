@@ -39,7 +39,7 @@ def check_inputs(x: Tensor, name: str = "x1") -> None:
 
 
 def _wide(x: Tensor) -> Tensor:
-    """In float64, unless the device (Apple's) has none."""
+    """Cast to float64, unless the device (Apple's) has none."""
     return x if x.device.type == "mps" else x.double()
 
 

@@ -27,7 +27,8 @@ class LayerNorm(Layer):
 
     and the same factor for the NTK: mean and variance stop fluctuating at infinite width. The input must be Gaussian (after
     Dense or Conv), so that its channel mean vanishes. Default ε = 1e-12.
-    Novak et al. (2020), "Neural Tangents: fast and easy infinite neural networks in Python".
+    A layer of the library of Novak et al. (2020), "Neural Tangents: fast and easy infinite neural networks in Python"; the law
+    of large numbers over channels gives the formula.
 
     Example:
         >>> LayerNorm().output_shape((3, 8))

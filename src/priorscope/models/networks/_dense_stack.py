@@ -100,7 +100,7 @@ class DenseStack(nn.Module):
         return total
 
     def _signals(self, stacked: Mapping[str, Tensor], x: Tensor) -> list[tuple[Tensor, Tensor | None]]:
-        """Of each weight: the activations it sees and the signal behind it (None behind the readout)."""
+        """The activations each weight sees and the signal behind it (None behind the readout)."""
         pre = self.hidden(stacked, x)
         seen = [x, *[phi(a) for a in pre]]
         found: list[tuple[Tensor, Tensor | None]] = [(seen[-1], None)]

@@ -116,7 +116,7 @@ class ReLU(Nonlinearity):
     .. math:: E[\phi\phi] = \frac{\sqrt{k_{11}k_{22}}}{2\pi}(\sin\theta + (\pi-\theta)\cos\theta), \qquad
         E[\phi'\phi'] = \frac{\pi-\theta}{2\pi}, \qquad \cos\theta = k_{12}/\sqrt{k_{11}k_{22}}
 
-    Half the arc-cosine kernels of degree 1 and 0: Cho & Saul (2009), eqs. 3 and 6.
+    Half the arc-cosine kernels of degree 1 and 0: Cho & Saul (2009), eqs. 3, 5 and 6.
 
     Example:
         >>> import torch

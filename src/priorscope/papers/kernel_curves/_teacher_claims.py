@@ -73,7 +73,7 @@ def straight(table: pd.DataFrame) -> Interval:
 
 
 def spectral(table: pd.DataFrame, teacher: str, what: str) -> Interval:
-    """Of the self-consistent curve: its last local slope, its ratio to simulation, or tail over error."""
+    """Measure the self-consistent curve: its last local slope, its ratio to simulation, or its tail over its error."""
     rows = table[(table.part == "spectral") & (table.teacher == teacher)]
     if rows.empty:
         raise NotMeasured("no spectral runs")

@@ -107,7 +107,7 @@ def signal_over_floor(table: pd.DataFrame, share: float) -> Measured:
 
 
 def floor_exponent(table: pd.DataFrame) -> Measured:
-    """The slope of log2 of the signal at full degree in n."""
+    """The slope in n of log2 of the signal at full degree."""
     rows = table[table["kind"] == "signal"]
     rows = rows.assign(last=[float(np.log2(np.asarray(v)[-1])) for v in rows["by_degree"]])
     wide = rows.pivot_table(index="seed", columns="n", values="last")

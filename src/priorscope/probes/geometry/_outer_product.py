@@ -125,7 +125,7 @@ def _of_function(
     generator: torch.Generator,
     dtype: torch.dtype,
 ) -> GradientOuterProduct:
-    """Of a function (n, *shape) -> (n, outputs) by automatic differentiation."""
+    """The outer product of a function (n, *shape) -> (n, outputs), by automatic differentiation."""
     x = x.to(dtype)
     with torch.no_grad():
         out = function(x[:2])

@@ -15,7 +15,7 @@ __all__ = ["modes_picture"]
 
 
 def modes_picture(modes: Tensor, input_shape: tuple[int, ...], ranks: Iterable[int], columns: int) -> alt.FacetChart:
-    """Columns of ``modes`` (D, k) at these ranks as images, each to its own largest entry; channels averaged."""
+    """Columns of ``modes`` (D, k) at these ranks as images, each scaled by its own largest entry; channels averaged."""
     import altair as alt
 
     if len(input_shape) != 3:

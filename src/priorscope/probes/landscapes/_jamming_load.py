@@ -145,7 +145,7 @@ def jamming_load(
 
 
 def _shuffle(labels: np.ndarray, seed: int) -> np.ndarray:
-    """A random order of which every beginning has all labels in their proportion."""
+    """Shuffle so that every beginning of the order has all labels in their proportion."""
     rng = np.random.default_rng(seed)
     place = np.empty(len(labels))
     for label in np.unique(labels)[::-1]:

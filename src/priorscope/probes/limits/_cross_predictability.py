@@ -61,7 +61,7 @@ def cross_predictability(
 
 @checked(n=whole(), degree=optional(whole(0)))
 def monomial_cross_predictability(n: int, degree: int | None = None) -> float:
-    r"""Of all parities of n bits :math:`2^{-n}`, of the products of ``degree`` bits :math:`1/\binom n k`; inputs uniform.
+    r"""The closed form for uniform inputs: :math:`2^{-n}` for all parities, :math:`1/\binom n k` for products of ``degree`` bits.
 
     Abbe & Sandon (2018): both families are orthonormal.
 

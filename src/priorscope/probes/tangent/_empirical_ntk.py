@@ -37,7 +37,7 @@ def empirical_ntk(
 
     .. math:: \Theta_{ab}(x, x') = \sum_\theta \partial_\theta f_a(x)\, \partial_\theta f_b(x')
 
-    over the parameters with ``requires_grad`` (Jacot, Gabriel & Hongler 2018, eq. 3). Layer by layer, the gradient of a
+    over the parameters with ``requires_grad`` (Jacot, Gabriel & Hongler 2018, Sec. 4). Layer by layer, the gradient of a
     weight used at positions p is :math:`\sum_p b_p a_p^T` (activations a, backpropagated deltas b), so its share of the
     kernel is :math:`\sum_{pq} (a_p \cdot a'_q)(b_p \cdot b'_q)` and no Jacobian is formed.
 

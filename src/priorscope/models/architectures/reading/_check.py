@@ -74,7 +74,7 @@ def check_conversion(module: nn.Module, signal: Signal, batches: Iterable[Tensor
 
 
 def _random_state() -> tuple[object, ...]:
-    """Where the generators stand that a module might draw from."""
+    """The states of the generators that a module might draw from."""
     state = np.random.get_state(legacy=False)  # noqa: NPY002  the global generator is the one a module would use
     assert isinstance(state, dict)
     return random.getstate(), state["state"]["pos"], bytes(state["state"]["key"]), bytes(torch.get_rng_state())

@@ -200,7 +200,7 @@ def _rms_norm(module: nn.RMSNorm, input: Signal) -> Signal:
 
 
 def _batch_norm(module: nn.BatchNorm1d | nn.BatchNorm2d, input: Signal) -> Signal:
-    """In evaluation mode a factor and a shift per channel: read where the factor is one for all and the shift is zero."""
+    """Read batch normalisation in evaluation mode where all channels have the same factor and no shift."""
     name = type(module).__name__
     mean, variance = module.running_mean, module.running_var
     if module.training or mean is None or variance is None:

@@ -11,8 +11,6 @@ from priorscope.models.nonlinearities import nonlinearity
 
 __all__ = ["activation_layer", "check_image", "image_norm"]
 
-NORMALISATIONS = ("batch", "group")
-
 
 def activation_layer(name: str) -> nn.Module:
     """A nonlinearity of :mod:`priorscope.models.nonlinearities` as a module."""

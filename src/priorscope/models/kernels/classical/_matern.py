@@ -18,7 +18,7 @@ def matern_of(squared: Tensor, smoothness: float) -> Tensor:
 
     .. math:: k(r) = \frac{2^{1-\nu}}{\Gamma(\nu)} z^\nu K_\nu(z), \qquad z = \sqrt{2\nu}\,r
 
-    Rasmussen & Williams (2006), eq. 4.14. Half-integers up to 5/2 in closed form (eqs. 4.15 to 4.17), infinity is
+    Rasmussen & Williams (2006), eq. 4.14. Half-integers up to 5/2 in closed form (eqs. 4.16 and 4.17), infinity is
     :math:`e^{-r^2/2}`; others by the Bessel function of scipy, by its series at zero.
 
     Example:

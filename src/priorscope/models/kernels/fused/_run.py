@@ -284,7 +284,7 @@ def mirror(K: np.ndarray, size: int = 256) -> None:
 
 
 def pixel_stages(plan: Plan, a: Batch, b: Batch, symmetric: bool, with_ntk: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Kernels after the last pixel is gone, before the head; of symmetric ones at least the upper triangle."""
+    """Kernels once the last pixel is gone, before the head; a symmetric one may have its upper triangle only."""
     s = plan.pairs
     lanes = lanes_for(plan.size, b.n)
     pairs = [(i, j0) for j0 in range(0, b.n, lanes) for i in range(min(j0 + lanes, a.n) if symmetric else a.n)]

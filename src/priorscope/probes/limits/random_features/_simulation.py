@@ -68,7 +68,7 @@ def simulate_random_features(
 
 
 def _coefficients(Z: Array, y: Array, shift: float) -> Array:
-    """Of ridge regression, by the smaller of the two Gram matrices; the smallest solution where there is no ridge."""
+    """Solve ridge regression by the smaller of the two Gram matrices; without a ridge, take the smallest solution."""
     if shift == 0:
         return np.asarray(np.linalg.lstsq(Z, y, rcond=None)[0])
     if Z.shape[0] < Z.shape[1]:

@@ -46,7 +46,7 @@ def gap_trace(block: BlockEigenvalues, p: int, s: int) -> float:
 
 
 def _mean(block: BlockEigenvalues, s: int, length: int, cycles: int) -> float:
-    """E k of the mean of s cosines, of which ``cycles`` times ``length`` run around cycles."""
+    """The expectation of k at the mean of s cosines, ``cycles`` times ``length`` of which run around cycles."""
     a = block.series.coefficients
     around = _cycle_moments(block, length)
     moments, q = around, length
