@@ -10,14 +10,13 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
-from sklearn.metrics import accuracy_score, r2_score
-from sklearn.utils import ClassifierTags, RegressorTags, Tags
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from priorscope.checks import FRACTION, check
 from priorscope.contracts import FeatureKernel, KernelModel, Shape, kernel_matrix, require
 from priorscope.inference import RidgePath
+from priorscope.sklearn._by_task import EitherTask, classifies
 from priorscope.sklearn._estimator import is_frame, only_if
 from priorscope.sklearn._features import LearntFeatures, column_shares
 from priorscope.sklearn._fit import fitted, settings_checked
@@ -32,14 +31,7 @@ Array = NDArray[np.float64]
 SEEN = 500  # rows at which gradients are taken for importances
 
 
-def _classifies(machine: KernelMachine) -> bool:
-    task = getattr(machine, "task_", machine.task)
-    if task == "regression":
-        raise AttributeError("a KernelMachine for numbers has no classes: predict_proba is for classification.")
-    return True
-
-
-class KernelMachine(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+class KernelMachine(EitherTask):
     r"""Classification or regression with an infinite-width network: :math:`f(x) = b + K(x, X)\,\alpha`.
 
     K is the tangent (NTK) or the Gaussian-process kernel (NNGP) of an architecture; :math:`\alpha, b` minimise
@@ -196,22 +188,17 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships 
             self._gaussian = spread = Spread(self.model_, self.kind_, self.X_fit_, self.ridge_)
         return spread(self.inputs_(rows))
 
-    @only_if(_classifies)
+    @only_if(classifies)
     def decision_function(self, X: Any) -> Array:
         """One score per class (n, classes), or for two classes the score of the second (n,)."""
         f = self._function(X)
         return f[:, 1] - f[:, 0] if len(self.classes_) == 2 else f
 
-    @only_if(_classifies)
+    @only_if(classifies)
     def predict_proba(self, X: Any) -> Array:
         """Probabilities of the classes: softmax of the scores at the temperature that suits the left-out scores best."""
         f = self._function(X)
         return probabilities(f, 1.0 / self.temperature_)
-
-    def score(self, X: Any, y: ArrayLike) -> float:
-        """Accuracy for classes, R² for numbers."""
-        guess = self.predict(X)
-        return float(accuracy_score(y, guess) if self.task_ == "classification" else r2_score(y, guess))
 
     # -- features ------------------------------------------------------------------------------------------------------
 
@@ -293,12 +280,5 @@ class KernelMachine(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships 
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.target_tags.required = True
-        task = getattr(self, "task_", self.task)
-        if task == "classification":
-            tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags()
-        elif task == "regression":
-            tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
-            tags.target_tags.multi_output = True
+        tags.target_tags.multi_output = tags.regressor_tags is not None
         return tags

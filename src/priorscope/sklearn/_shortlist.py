@@ -10,13 +10,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
-from sklearn.metrics import accuracy_score, r2_score, roc_auc_score
-from sklearn.utils import ClassifierTags, RegressorTags, Tags, assert_all_finite
+from sklearn.metrics import roc_auc_score
+from sklearn.utils import Tags, assert_all_finite
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
 from priorscope.checks import SEED, SHAPE, check, optional, whole
 from priorscope.contracts import Shape
 from priorscope.data import Encoding
+from priorscope.sklearn._by_task import EitherTask, classifies
 from priorscope.sklearn._estimator import gives_probabilities, only_if
 from priorscope.sklearn._left_out import closed_form, folds_of, may_be_closed, refitted, scores_of
 from priorscope.sklearn._loss import METRICS, Problem, losses, probabilities, temperature
@@ -79,13 +80,7 @@ class ShortlistReport:
         return "\n".join([text, *(f"- {note}" for note in self.notes)])
 
 
-def _classifies(shortlist: Shortlist) -> bool:
-    if getattr(shortlist, "task_", shortlist.task) == "regression":
-        raise AttributeError("a Shortlist for numbers has no classes: predict_proba is for classification.")
-    return True
-
-
-class Shortlist(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+class Shortlist(EitherTask):
     """An estimator that chooses among its members at ``fit``, by cross-validation on all the rows it is given.
 
     All members are measured on the same folds: kernel machines in closed form, the others fitted again without each fold.
@@ -217,7 +212,7 @@ class Shortlist(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no t
         found: NDArray[Any] = self.estimator_.predict(rows)
         return found
 
-    @only_if(_classifies)
+    @only_if(classifies)
     def predict_proba(self, X: Any) -> Array:
         """Probabilities of the classes; for a member without, a softmax of its scores, calibrated on left-out rows."""
         rows = self._rows(X)
@@ -226,21 +221,10 @@ class Shortlist(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no t
             return found
         return probabilities(scores_of(self.estimator_, rows, self.classes_), self._beta)
 
-    def score(self, X: Any, y: ArrayLike) -> float:
-        """Accuracy for classes, R² for numbers."""
-        guess = self.predict(X)
-        return float(accuracy_score(y, guess) if self.task_ == "classification" else r2_score(y, guess))
-
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = True
+        tags.input_tags.categorical = tags.input_tags.string = True
         tags.input_tags.three_d_array = tags.input_tags.sparse = True
-        tags.target_tags.required = True
-        task = getattr(self, "task_", self.task)
-        if task == "classification":
-            tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags()
-        elif task == "regression":
-            tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
         return tags
 
 

@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
-from sklearn.metrics import accuracy_score, r2_score
-from sklearn.utils import ClassifierTags, RegressorTags, Tags
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import Tensor, nn
 
@@ -19,6 +17,7 @@ from priorscope.contracts import Shape, is_network_family
 from priorscope.data import Split
 from priorscope.inference import TrainingRun
 from priorscope.models import Scaling, UserNetwork, from_factory, load
+from priorscope.sklearn._by_task import EitherTask, classifies
 from priorscope.sklearn._estimator import only_if
 from priorscope.sklearn._inputs import Inputs
 from priorscope.sklearn._names import model_named
@@ -27,14 +26,7 @@ from priorscope.sklearn._targets import read_targets
 __all__ = ["TrainedNetwork"]
 
 
-def _classifies(network: TrainedNetwork) -> bool:
-    task = getattr(network, "task_", network.task)
-    if task == "regression":
-        raise AttributeError("a TrainedNetwork for numbers has no classes: predict_proba is for classification.")
-    return True
-
-
-class TrainedNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+class TrainedNetwork(EitherTask):
     r"""Classification or regression with a finite network, trained by Adam on the squared loss.
 
     Networks of this library are drawn at ``width`` and start at zero output (:math:`f - f_0`); modules and factories of your
@@ -192,26 +184,14 @@ class TrainedNetwork(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships
         values: NDArray[Any] = f * self.target_scale_ + self.target_mean_
         return values[:, 0] if self._flat else values
 
-    @only_if(_classifies)
+    @only_if(classifies)
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Outputs clipped to at least 0.001 and normalised."""
         f = np.maximum(self._function(X), 1e-3)
         found: NDArray[np.float64] = f / f.sum(1, keepdims=True)
         return found
 
-    def score(self, X: ArrayLike, y: ArrayLike) -> float:
-        """Accuracy for classes, R² for numbers."""
-        guess = self.predict(X)
-        return float(accuracy_score(y, guess) if self.task_ == "classification" else r2_score(y, guess))
-
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.target_tags.required = True
-        task = getattr(self, "task_", self.task)
-        if task == "classification":
-            tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags()
-        elif task == "regression":
-            tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
-            tags.target_tags.multi_output = True
+        tags.target_tags.multi_output = tags.regressor_tags is not None
         return tags
