@@ -72,3 +72,12 @@ def test_round_off_below_zero_is_repaired_and_reported():
 def test_bad_input_is_named(gram, targets, message):
     with pytest.raises(ValueError, match=message):
         spectrum(gram, targets)
+
+
+def test_a_model_without_data_is_told_what_is_missing():
+    with pytest.raises(TypeError, match="got the model laplace without data. Pass System"):
+        ps.probes.spectrum(ps.models.laplace())
+    data = ps.data.digits().subset(30, seed=0)
+    of_system = ps.probes.spectrum(ps.System(data, ps.models.laplace(), ps.inference.KernelRegression()))
+    of_matrix = ps.probes.spectrum(ps.models.laplace().kernel(data.inputs).ntk)
+    assert of_system.effective_rank.value == pytest.approx(of_matrix.effective_rank.value)

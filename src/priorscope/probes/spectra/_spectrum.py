@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from priorscope.checks import checked, each, optional, whole
-from priorscope.contracts import KernelModel, Triple, is_triple, kernel_matrix, require
+from priorscope.contracts import KernelModel, Triple, is_kernel_model, is_triple, kernel_matrix, name_of, require
 from priorscope.statistics import Interval, PowerLaw, fit_power_law, seed_interval
 
 if TYPE_CHECKING:
@@ -119,6 +119,11 @@ def spectrum(
         targets = kernel.data.targets if targets is None else targets
         model = require(kernel.model, KernelModel, "a system whose model has a kernel", "Pass a Gram matrix instead.")
         kernel = kernel_matrix(model, kernel.data.inputs)
+    elif is_kernel_model(kernel):
+        raise TypeError(
+            f"spectrum needs a Gram matrix or a System; got the model {name_of(kernel)} without data. Pass "
+            "System(data, model, inference), or the matrix model.kernel(x).ntk."
+        )
     grams = _array(kernel)
     grams = grams[None] if grams.ndim == 2 else grams
     n = grams.shape[-1] if grams.ndim else 0

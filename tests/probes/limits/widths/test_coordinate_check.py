@@ -84,3 +84,18 @@ def test_a_network_of_the_users_own(data):
 
     with pytest.raises(ValueError, match="outputs of 0 did not change"):
         coordinate_check(half_frozen, *data, widths=(8, 16), seeds=range(1))
+
+
+def test_a_function_of_the_width_alone_is_called_with_torch_seeded(data):
+    def make(width):
+        return nn.Sequential(nn.Linear(4, width), nn.ReLU(), nn.Linear(width, 1))
+
+    def seeded(width, seed):
+        torch.manual_seed(seed)
+        return make(width)
+
+    settings = {"widths": (16, 64), "seeds": (0, 1), "learning_rate": 0.01}
+    state = torch.get_rng_state()
+    alone = coordinate_check(make, *data, **settings)
+    assert torch.equal(state, torch.get_rng_state())
+    assert alone.table().equals(coordinate_check(seeded, *data, **settings).table())

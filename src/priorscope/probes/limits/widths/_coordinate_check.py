@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -123,7 +124,7 @@ def _outputs(network: nn.Module, x: Tensor) -> dict[str, Tensor]:
 
 @checked(widths=each(whole()), seeds=each(whole(0)), steps=whole(), learning_rate=POSITIVE)
 def coordinate_check(
-    make: Callable[[int, int], nn.Module],
+    make: Callable[..., nn.Module],
     inputs: Tensor,
     targets: Tensor,
     *,
@@ -141,8 +142,9 @@ def coordinate_check(
     tangent-kernel parametrisation; below 0: it blows up (Yang & Hu 2021; the coordinate check of Yang et al. 2022,
     "Tensor programs V", App. D.1).
 
-    Args: ``make(width, seed)`` gives your network; every part with weights of its own counts as a layer. ``learning_rate`` is the
-    same at all widths: factors that depend on it belong into the network. Evaluated in evaluation mode, trained as it is.
+    Args: ``make(width, seed)`` or ``make(width)`` gives your network (the latter is called with torch seeded); every part with
+    weights of its own counts as a layer. ``learning_rate`` is the same at all widths: factors that depend on it belong into the
+    network. Evaluated in evaluation mode, trained as it is.
 
     Example:
         >>> import priorscope as ps
@@ -161,9 +163,7 @@ def coordinate_check(
     sizes: dict[str, Array] = {}
     for i, seed in enumerate(seeds):
         for j, width in enumerate(hs):
-            before = make(int(width), int(seed))
-            if not isinstance(before, nn.Module):
-                raise TypeError(f"make(width, seed) must give an nn.Module; got {type(before).__name__}.")
+            before = _made(make, int(width), int(seed))
             trained = GradientDescent(learning_rate=learning_rate, steps=steps, loss=loss, record=1).fit(
                 copy.deepcopy(before), data
             )
@@ -180,3 +180,20 @@ def coordinate_check(
             "is trained, or give a smaller learning_rate."
         )
     return CoordinateCheck(tuple(changes), hs, np.stack(list(changes.values())), np.stack(list(sizes.values())), steps)
+
+
+def _made(make: Callable[..., nn.Module], width: int, seed: int) -> nn.Module:
+    """The network of this width and seed; torch is seeded for a function of the width alone."""
+    try:
+        given = len([p for p in inspect.signature(make).parameters.values() if p.default is p.empty])
+    except (TypeError, ValueError):
+        given = 2
+    if given > 1:
+        found = make(width, seed)
+    else:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            found = make(width)
+    if not isinstance(found, nn.Module):
+        raise TypeError(f"make(width, seed) must give an nn.Module; got {type(found).__name__}.")
+    return found
