@@ -69,7 +69,13 @@ from priorscope.probes.limits._cross_predictability import (
 from priorscope.probes.limits._gradient_signal import GradientSignal, all_signs, gradient_signal, walsh_hadamard
 from priorscope.probes.limits._junk_flow import JunkFlow, junk_flow
 from priorscope.probes.limits._mode_learnability import ModeLearnability, effective_regularisation, mode_learnability
-from priorscope.probes.limits.information import gap_dimension
+from priorscope.probes.limits.information import (
+    InformationPath,
+    InformationSplit,
+    gap_dimension,
+    information_path,
+    information_split,
+)
 from priorscope.probes.limits.labels import (
     EarlyStopping,
     LabelNoise,
@@ -226,6 +232,10 @@ __all__ = [
     "NoiseRate",
     "early_stopping",
     "gap_dimension",
+    "InformationPath",
+    "InformationSplit",
+    "information_path",
+    "information_split",
     "label_noise",
     "label_noise_of_grams",
     "noise_rate",

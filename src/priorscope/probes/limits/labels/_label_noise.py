@@ -100,6 +100,7 @@ def label_noise_of_grams(
         share,
         early_stopping(matrices[found.kernels[0]], targets, level=level, seed=seed),
         names,
+        found.scores,
         tuple(told),
     )
 

@@ -27,7 +27,8 @@ class LabelNoise:
 
     ``rows`` are places in the training split, ``labels`` what they say and ``suggested`` what the left-out prediction says,
     ``suspicion`` the label's left-out score minus that of the best other class (lowest first when sorted),
-    ``wrong`` the probability. ``kernels`` were averaged. ``dimension`` leading directions of the best kernel (before its
+    ``wrong`` the probability, ``scores`` (n, classes) the left-out scores.
+    ``kernels`` were averaged. ``dimension`` leading directions of the best kernel (before its
     widest gap) hold the share ``information`` of the label signal; labels at random would have dimension / n there.
 
     Example:
@@ -49,6 +50,7 @@ class LabelNoise:
     information: float
     stopping: EarlyStopping = field(repr=False)
     classes: tuple[str, ...]
+    scores: Array = field(repr=False)
     notes: tuple[str, ...] = ()
 
     @property
