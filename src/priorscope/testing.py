@@ -38,6 +38,10 @@ def assert_equivariant(
         >>> x = torch.randn(4, 1, 8, generator=torch.Generator().manual_seed(0))
         >>> conv = torch.nn.Conv1d(1, 2, 3, padding=1, padding_mode="circular")
         >>> assert_equivariant(conv, x, lambda v: v.roll(1, -1), lambda v: v.roll(1, -1))
+        >>> assert_equivariant(torch.nn.Flatten(), x, lambda v: v.roll(1, -1), lambda v: v)
+        Traceback (most recent call last):
+        ...
+        AssertionError: not equivariant: f(g x) and g f(x) differ by up to ...
     """
     moved = act_input(inputs)
     if moved.shape == inputs.shape and torch.equal(moved, inputs):

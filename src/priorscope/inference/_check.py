@@ -57,6 +57,10 @@ def check_depends(gram: Tensor) -> None:
 
     Example:
         >>> check_depends(torch.eye(3))
+        >>> check_depends(torch.ones(3, 3))
+        Traceback (most recent call last):
+        ...
+        ValueError: the model ignores its input: all training samples have the same features (kernel rows are equal), ...
     """
     if not bool(torch.isfinite(gram).all()):
         raise ValueError(

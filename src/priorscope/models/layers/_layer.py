@@ -27,8 +27,9 @@ class Layer(ABC):
 
     Example:
         >>> import priorscope as ps
-        >>> isinstance(ps.models.Dense(), ps.models.Layer)
-        True
+        >>> layer = ps.models.Conv(3, 1, "valid")  # filters of three pixels, without padding
+        >>> layer.output_shape((2, 8, 8), width=16), layer.centres
+        ((16, 6, 6), True)
     """
 
     @property
