@@ -106,8 +106,20 @@ def test_nothing_is_learnt_where_guessing_does_as_well(
 
 
 def test_figures_of_every_metric_have_their_form() -> None:
-    for metric, form in ((Metric.AUC, r"AUC 0\.96"), (Metric.RMSE, "off by 0.040"), (Metric.R2, "R² 0.96")):
+    for metric, form in (
+        (Metric.AUC, r"AUC about 0\.96"),
+        (Metric.RMSE, "off by about 0.040"),
+        (Metric.R2, "R² about 0.96"),
+    ):
         head = profile_of([(0.04, 1.2, 0)], metric=metric).verdict()[0]
         assert re.search(form, head)
     assert Metric.AUC.span(Interval(0.04, 0.03, 0.05)) == "0.95–0.97"
     assert Metric.MISCLASSIFICATION.span(Interval(0.04, 0.03, 0.05)) == "3.0–5.0 %"
+
+
+def test_words_fit_every_metric():
+    assert Metric.RMSE.about(2.3) == "off by about 2.3"
+    assert Metric.BALANCED_ERROR.about(0.2) == "about 20 % wrong in the mean over classes"
+    assert Metric.AUC.about(0.07) == "AUC about 0.93"
+    assert Metric.RMSE.aim(2.3) == "To be off by 2.3"
+    assert Metric.LOG_LOSS.aim(0.5) == "For log-loss 0.50"

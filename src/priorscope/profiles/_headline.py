@@ -78,7 +78,7 @@ def head(result: Profile) -> list[str]:
     level = [r for r in result.rows if r.standing is Standing.LEVEL]
     told = {best.name, *(r.name for r in level)}
     lines = [
-        f"Use {called(best)}: about {metric.text(best.estimate.value)} at {result.to:,} samples "
+        f"Use {called(best)}: {metric.about(best.estimate.value)} at {result.to:,} samples "
         f"({metric.span(best.estimate)})."
     ]
     if level:
@@ -106,8 +106,9 @@ def sentences(result: Profile) -> list[str]:
     lines = [" ".join(head(result))]
     n, now = best.now
     lines.append(
-        f"Measured on {_listed_draws(result)}: {metric.text(now.value)} ({metric.span(now)}) when trained on {n:,} of them; "
-        f"{result.baseline.words} gives {metric.text(result.baseline.value)}."
+        f"Measured on {_listed_draws(result)}: {metric.text(now.value)} ({metric.span(now)}) when trained on {n:,} of them"
+        f"{_lucky(result)}; {result.baseline.words} {'is' if metric is Metric.RMSE else 'gives'} "
+        f"{metric.text(result.baseline.value)}."
     )
     if not best.learns:
         return lines
@@ -115,15 +116,21 @@ def sentences(result: Profile) -> list[str]:
     if beside:
         lines.append(f"Other measures of {called(best)} at {result.to:,} samples: {', '.join(beside)}.")
     if best.needed.reached:
-        lines.append(
-            f"{metric.text(result.target_error)[0].upper()}{metric.text(result.target_error)[1:]} should take it about "
-            f"{samples(best.needed)} samples."
-        )
+        lines.append(f"{metric.aim(result.target_error)}, it should take about {samples(best.needed)} samples.")
     elif metric.number(result.target_error) != metric.number(best.estimate.value):
         far = count(float(best.curve.grid[-1]))
-        lines.append(f"{metric.text(result.target_error)} is not reached within {far} samples.")
+        lines.append(f"{metric.aim(result.target_error)}, more than {far} samples would be needed.")
     lines += [f"{reason[0].upper()}{reason[1:]}." for reason in (*best.reasons, *result.advice)]
     return lines + [line for found in result.findings.values() for line in found.spoken()]
+
+
+def _lucky(result: Profile) -> str:
+    """A word where the error measured last lies below its forecast at more samples: its other sizes speak against it."""
+    best, metric = result.best, result.metric
+    n, now = best.now
+    if now.value >= best.estimate.value or metric.number(now.value) == metric.number(best.estimate.value):
+        return ""
+    return f" (with luck: its other sizes say {metric.number(best.curve.at(n).value)} there)"
 
 
 def _listed_draws(result: Profile) -> str:

@@ -21,6 +21,8 @@ class Metric(Enum):
     Example:
         >>> Metric.MISCLASSIFICATION.text(0.041), Metric.AUC.text(0.07), Metric("r2").shown(0.25)
         ('4.1 % wrong', 'AUC 0.93', 0.75)
+        >>> Metric.RMSE.about(2.3), Metric.MISCLASSIFICATION.about(0.041), Metric.AUC.aim(0.07)
+        ('off by about 2.3', 'about 4.1 % wrong', 'For AUC 0.93')
     """
 
     MISCLASSIFICATION = "misclassification"
@@ -89,6 +91,16 @@ class Metric(Enum):
             Metric.RMSE: f"off by {number}",
             Metric.R2: f"R² {number}",
         }[self]
+
+    def about(self, value: float) -> str:
+        """The value in words, as a forecast says it."""
+        if self.percent:
+            return f"about {self.text(value)}"
+        return f"{self.text(value).removesuffix(self.number(value))}about {self.number(value)}"
+
+    def aim(self, value: float) -> str:
+        """The value as something to be reached, at the beginning of a sentence."""
+        return f"To be {self.text(value)}" if self.percent or self is Metric.RMSE else f"For {self.text(value)}"
 
 
 _WORDS = {

@@ -43,7 +43,9 @@ def need_words(result: Profile) -> list[str]:
     if metric.number(result.target_error) == metric.number(0.0):
         lines.append(f"On the pilot hardly anything is left to gain for {called(best)}.")
     elif best.needed.reached:
-        lines.append(f"To be {goal}, {called(best)} should take about {samples(best.needed)} samples.")
+        lines.append(
+            f"{metric.aim(result.target_error)}, {called(best)} should take about {samples(best.needed)} samples."
+        )
     else:
         lines.append(f"{goal[0].upper()}{goal[1:]} is out of reach of this forecast for {called(best)}.")
     twice = best.curve.at(2 * result.to)

@@ -52,8 +52,8 @@ def heavy_tails(best: HeldOut, name: str) -> list[str]:
     if share < 0.35 or len(last) < 50:
         return []
     return [
-        f"{name}: {few} of {len(last)} tested samples make up {share:.0%} of the squared error: heavy tails, so that another "
-        "draw of samples may give quite another error"
+        f"{name}: {few} of {len(last)} tested samples make up {100 * share:.0f} % of the squared error: heavy tails, so that "
+        "another draw of samples may give quite another error"
     ]
 
 
