@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,6 +12,7 @@ from torch import Tensor
 
 from priorscope.checks import NOT_NEGATIVE, POSITIVE, SEED, checked, whole
 from priorscope.data.groups import Group
+from priorscope.models import group_moves
 from priorscope.probes.symmetries import moving_elements, symmetry
 from priorscope.system import System
 
@@ -20,29 +21,48 @@ __all__ = ["assert_equivariant", "assert_invariant", "dense_flow", "dense_kernel
 Vector: TypeAlias = NDArray[np.float64]
 
 
+def _as_it_is(x: Tensor) -> Tensor:
+    return x
+
+
 @checked(relative=NOT_NEGATIVE)
 @torch.no_grad()
 def assert_equivariant(
     function: Callable[[Tensor], Tensor],
     inputs: Tensor,
-    act_input: Callable[[Tensor], Tensor],
-    act_output: Callable[[Tensor], Tensor],
+    act_input: Callable[[Tensor], Tensor] | str | Group,
+    act_output: Callable[[Tensor], Tensor] | str = "same",
     *,
     relative: float = 1e-4,
 ) -> None:
     r"""Assert :math:`f(g\,x) = g\,f(x)` on a batch, and that the batch can tell: g must move inputs or outputs.
 
+    ``act_input`` is one move, or a finite group (a name such as "p4", or one of ``priorscope.data.groups``), whose elements are
+    all tried (sixteen of larger groups); ``act_output`` is a move too, "same" (outputs move as inputs do) or "invariant".
     ``relative`` bounds the largest deviation by the root mean square of the outputs.
 
     Example:
         >>> x = torch.randn(4, 1, 8, generator=torch.Generator().manual_seed(0))
         >>> conv = torch.nn.Conv1d(1, 2, 3, padding=1, padding_mode="circular")
         >>> assert_equivariant(conv, x, lambda v: v.roll(1, -1), lambda v: v.roll(1, -1))
+        >>> assert_equivariant(conv, x, "shifts")
         >>> assert_equivariant(torch.nn.Flatten(), x, lambda v: v.roll(1, -1), lambda v: v)
         Traceback (most recent call last):
         ...
         AssertionError: not equivariant: f(g x) and g f(x) differ by up to ...
     """
+    if isinstance(act_input, str | Group):
+        if isinstance(act_input, str):
+            moves: Sequence[Callable[[Tensor], Tensor]] = group_moves(act_input, tuple(inputs.shape[1:]))[1:][:16]
+        else:
+            moves = moving_elements(act_input, 16)
+        for move in moves:
+            assert_equivariant(function, inputs, move, act_output, relative=relative)
+        return
+    if isinstance(act_output, str):
+        if act_output not in ("same", "invariant"):
+            raise ValueError(f"act_output is a function, 'same' or 'invariant'; got {act_output!r}.")
+        act_output = act_input if act_output == "same" else _as_it_is
     moved = act_input(inputs)
     if moved.shape == inputs.shape and torch.equal(moved, inputs):
         raise ValueError(

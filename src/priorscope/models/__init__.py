@@ -26,7 +26,9 @@ from priorscope.models.architectures.zoo import (
 from priorscope.models.equivariant import homogeneous, points, spheres, steerable
 from priorscope.models.equivariant._group_cnn import group_cnn
 from priorscope.models.equivariant._group_pool import group_pool
+from priorscope.models.equivariant._group_pool import moves_of as group_moves
 from priorscope.models.equivariant._invariant import GroupAveraged, Invariant, invariant
+from priorscope.models.equivariant._moves import GridMove
 from priorscope.models.equivariant.points._network import point_network
 from priorscope.models.equivariant.spheres._networks import planar_cnn, spherical_cnn, spherical_resnet
 from priorscope.models.equivariant.steerable._networks import steerable_cnn, voxel_cnn
@@ -142,9 +144,11 @@ __all__ = [
     "laplace",
     "matern",
     # symmetries built in
+    "GridMove",
     "GroupAveraged",
     "Invariant",
     "group_cnn",
+    "group_moves",
     "group_pool",
     "homogeneous",
     "invariant",

@@ -135,7 +135,16 @@ from priorscope.probes.stability import (
     stability_path,
     stability_sweep,
 )
-from priorscope.probes.symmetries import Coupling, Symmetry, TwoSample, couple, energy_test, symmetry
+from priorscope.probes.symmetries import (
+    Coupling,
+    Equivariance,
+    Symmetry,
+    TwoSample,
+    couple,
+    energy_test,
+    equivariance,
+    symmetry,
+)
 from priorscope.probes.symmetries._blind_spots import BlindSpots, blind_spots
 from priorscope.probes.symmetries._invariance_table import InvarianceTable, invariance_table
 from priorscope.probes.tangent import empirical_ntk
@@ -209,7 +218,9 @@ __all__ = [
     "Symmetry",
     "TwoSample",
     "couple",
+    "Equivariance",
     "energy_test",
+    "equivariance",
     "symmetry",
     "KernelSeries",
     "SphereSpectrum",

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
+from priorscope.checks import checked, each, whole
 from priorscope.contracts import Shape
 
 __all__ = ["GROUPS", "GridMove", "moves_named"]
 
 
+@checked(turns=whole(0), flips=each(whole(-2, most=-1), empty=True), shift=each(whole(0), empty=True))
 @dataclass(frozen=True)
 class GridMove:
     """A shift, then reversals of axes, then quarter turns of the last two, then the sign; axes count from the last.
@@ -28,6 +30,15 @@ class GridMove:
     flips: tuple[int, ...] = ()
     shift: tuple[int, ...] = ()
     negate: bool = False
+
+    def fitted(self, before: Shape, after: Shape) -> GridMove:
+        """The move on a grid of another size, shifts scaled to it (and rounded: between two pixels there is none).
+
+        Example:
+            >>> GridMove(shift=(0, 4)).fitted((8, 8), (4, 4)).shift
+            (0, 2)
+        """
+        return replace(self, shift=tuple(round(s * b / a) for s, a, b in zip(self.shift, before, after)))
 
     def __call__(self, x: Tensor) -> Tensor:
         """The moved batch (n, channels, *space)."""

@@ -8,11 +8,13 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from priorscope.checks import checked, each, optional, whole
 from priorscope.models.equivariant.homogeneous._group import TableGroup
 
 __all__ = ["Cosets"]
 
 
+@checked(subgroup=each(whole(0, "Elements go by their numbers in the group.")), section=optional(each(whole(0))))
 class Cosets:
     r"""The homogeneous space G/H: cosets gH, numbered, with a section s and its cocycle.
 

@@ -8,11 +8,16 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from priorscope.checks import checked, each, whole
 from priorscope.models.equivariant.homogeneous._group import TableGroup
 
 __all__ = ["Representation", "irreducible", "permuting", "regular", "trivial"]
 
 
+_MEMBERS = each(whole(0, "Elements go by their numbers in the group."))
+
+
+@checked(subgroup=_MEMBERS)
 @dataclass(frozen=True, eq=False)
 class Representation:
     """Matrices (|H|, d, d) of the elements of a subgroup, in the subgroup's order; ρ(a)ρ(b) = ρ(ab) is checked.
@@ -59,6 +64,7 @@ class Representation:
         return self.matrices.diagonal(dim1=1, dim2=2).sum(1)
 
 
+@checked(subgroup=_MEMBERS)
 def trivial(group: TableGroup, subgroup: Sequence[int]) -> Representation:
     """Every element as the number 1: scalars.
 
@@ -70,6 +76,7 @@ def trivial(group: TableGroup, subgroup: Sequence[int]) -> Representation:
     return Representation("trivial", group, tuple(subgroup), torch.ones(len(subgroup), 1, 1, dtype=torch.float64))
 
 
+@checked(subgroup=_MEMBERS, n=whole())
 def permuting(
     group: TableGroup, subgroup: Sequence[int], act: Callable[[int, int], int], n: int, name: str = "permutation"
 ) -> Representation:
@@ -89,6 +96,7 @@ def permuting(
     return Representation(name, group, chosen, matrices)
 
 
+@checked(subgroup=_MEMBERS)
 def regular(group: TableGroup, subgroup: Sequence[int]) -> Representation:
     """The elements of the subgroup permuted by multiplication: any pointwise nonlinearity respects it.
 
@@ -103,6 +111,7 @@ def regular(group: TableGroup, subgroup: Sequence[int]) -> Representation:
     return permuting(group, chosen, act, len(chosen), "regular")
 
 
+@checked(subgroup=_MEMBERS)
 def irreducible(group: TableGroup, subgroup: Sequence[int]) -> list[Representation]:
     """All irreducible real representations of a subgroup, by dimension, the trivial one first.
 
@@ -114,16 +123,16 @@ def irreducible(group: TableGroup, subgroup: Sequence[int]) -> list[Representati
         >>> [rep.dim for rep in irreducible(dihedral(4), range(8))]
         [1, 1, 1, 1, 2]
     """
-    whole = regular(group, subgroup)
-    n = whole.dim
+    all_of_them = regular(group, subgroup)
+    n = all_of_them.dim
     noise = torch.randn(n, n, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    mean = torch.stack([m @ (noise + noise.T) @ m.T for m in whole.matrices]).mean(0)
+    mean = torch.stack([m @ (noise + noise.T) @ m.T for m in all_of_them.matrices]).mean(0)
     values, vectors = torch.linalg.eigh(mean)
     cuts = (values.diff() > 1e-8 * float(values.abs().max())).nonzero().flatten().add(1).tolist()
     found: list[Representation] = []
     for start, stop in zip([0, *cuts], [*cuts, n]):
         basis = vectors[:, start:stop]
-        rep = Representation("irreducible", group, whole.subgroup, basis.T @ whole.matrices @ basis)
+        rep = Representation("irreducible", group, all_of_them.subgroup, basis.T @ all_of_them.matrices @ basis)
         if not any(torch.allclose(rep.character, other.character, atol=1e-8) for other in found):
             found.append(rep)
     found.sort(key=lambda rep: (rep.dim, -float(rep.character.sum())))
