@@ -6,14 +6,21 @@ Every section is a function that prints its table and gives back rows; SECTIONS 
 
 ``invariant``: the kernel over the eight symmetries of the square against eight plain kernels, each computed alone; processor
 time, the least of several repeats taken in turn, so that other programs on the machine disturb both alike.
+
+``transforms``: the Fourier transform on SO(3) against a direct sum over the grid, and against s2fft where S2FFT_PYTHON names the
+interpreter of an environment that has it. ``steerable``: a steerable convolution on voxels against e3nn's.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import os
+import subprocess
 import time
 from collections.abc import Callable
 from functools import partial
+from importlib.metadata import version
 from typing import Any
 
 import torch
@@ -53,7 +60,110 @@ def invariant(repeats: int = 5) -> Rows:
     return rows
 
 
-SECTIONS: dict[str, Callable[[], Rows]] = {"invariant": invariant}
+def direct_sum(signals: torch.Tensor, harmonics: torch.Tensor) -> torch.Tensor:
+    """All coefficients of signals on SO(3) by one product with a table (grid points, coefficients)."""
+    return signals.flatten(1).to(harmonics.dtype) @ harmonics
+
+
+def transforms(repeats: int = 3) -> Rows:
+    """The Fourier transform on SO(3) against a direct sum over the grid, and against s2fft in an environment of its own."""
+    spheres = ps.models.spheres
+    rows: Rows = []
+    for b, n in ((6, 64), (8, 64)):
+        alpha, beta = spheres.soft_angles(b)
+        B, A, C = torch.meshgrid(beta, alpha, alpha, indexing="ij")
+        weights = (spheres.soft_weights(b) / (2 * b) ** 2)[:, None, None, None, None]
+        blocks = [(spheres.wigner_D(l, A, B, C).conj() * weights).flatten(0, 2).flatten(1) for l in range(b)]
+        table = torch.cat(blocks, 1).to(torch.complex64)
+        x = torch.randn(n, 2 * b, 2 * b, 2 * b, generator=torch.Generator().manual_seed(0))
+        found, wanted = spheres.so3_fft(x), direct_sum(x, table)
+        assert torch.allclose(torch.cat([block.flatten(1) for block in found], 1), wanted, atol=1e-5)
+        ours, direct = in_turn(partial(spheres.so3_fft, x), partial(direct_sum, x, table), repeats)
+        print(
+            f"SO(3) transform, b = {b}, {n} signals: {ours:.4f} s, direct sum {direct:.4f} s: {direct / ours:.1f} times"
+        )
+        rows.append(row(f"SO(3) transform, bandwidth {b}, {n} signals", ours, direct, "direct sum, table made before"))
+    python = os.environ.get("S2FFT_PYTHON")
+    if python is None:
+        print("s2fft: not run; set S2FFT_PYTHON to the interpreter of an environment that has it")
+        return rows
+    for b, n in ((8, 16), (16, 16)):
+        x = torch.randn(n, 2 * b, 2 * b, 2 * b, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+        ours, _ = in_turn(partial(spheres.so3_fft, x), lambda: None, repeats)
+        command = [python, "-c", S2FFT, str(b), str(n), str(repeats)]
+        peer = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        times = peer["seconds"] / ours
+        print(
+            f"SO(3) transform, b = {b}, {n} signals, double: {ours:.4f} s, s2fft {peer['seconds']:.4f} s: {times:.1f} times"
+        )
+        rows.append(
+            row(
+                f"SO(3) transform, bandwidth {b}, {n} signals, double precision",
+                ours,
+                peer["seconds"],
+                f"s2fft {peer['version']}",
+                note="its Wigner transform in JAX, compiled, tables computed before, mapped over the signals",
+            )
+        )
+    return rows
+
+
+S2FFT = """
+import json, sys, time
+from importlib.metadata import version
+import numpy as np, jax
+jax.config.update("jax_enable_x64", True)
+from s2fft.precompute_transforms.wigner import forward_transform_jax
+from s2fft.precompute_transforms.construct import wigner_kernel_jax
+b, n, repeats = map(int, sys.argv[1:])
+kernel = wigner_kernel_jax(b, b, reality=True, sampling="dh", forward=True)
+f = np.random.default_rng(0).normal(size=(n, 2 * b - 1, 2 * b, 2 * b - 1))
+one = lambda x: forward_transform_jax(x, kernel, b, b, sampling="dh", reality=True, nside=None)
+many = jax.jit(jax.vmap(one))
+many(f).block_until_ready()
+seen = []
+for _ in range(repeats):
+    start = time.process_time()
+    many(f).block_until_ready()
+    seen.append(time.process_time() - start)
+print(json.dumps({"seconds": min(seen), "version": version("s2fft")}))
+"""
+
+
+def steerable(repeats: int = 3) -> Rows:
+    """Steerable convolution, forward and backward, against e3nn's voxel convolution of the same irreps and size."""
+    from e3nn.nn.models.v2104.voxel_convolution import Convolution
+
+    rows: Rows = []
+    for side, fields in ((9, (8, 4, 2)), (15, (8, 4, 2))):
+        irreps = "+".join(f"{m}x{l}e" for l, m in enumerate(fields))
+        torch.manual_seed(0)
+        ours = ps.models.steerable.SteerableConv3d(fields, fields, 5, padding=2)
+        orders = "+".join(f"{l}e" for l in range(2 * len(fields) - 1))
+        theirs = Convolution(irreps, irreps, orders, diameter=5.0, num_radial_basis=3, steps=(1.0, 1.0, 1.0))
+        x = torch.randn(2, ps.models.steerable.channels_of(fields), side, side, side)
+
+        def step(layer: torch.nn.Module, x: torch.Tensor = x) -> None:
+            layer.zero_grad()
+            layer(x).square().mean().backward()
+
+        mine, peer = in_turn(partial(step, ours), partial(step, theirs), repeats)
+        weights = [sum(p.numel() for p in layer.parameters()) for layer in (ours, theirs)]
+        print(
+            f"steerable convolution, {side}³ voxels: {mine:.4f} s, e3nn {peer:.4f} s: {peer / mine:.1f} times; weights {weights}"
+        )
+        bank, kernel = in_turn(ours.filters, theirs.kernel, repeats)
+        print(f"  its bank of filters alone: {bank:.5f} s, e3nn {kernel:.5f} s: {kernel / bank:.1f} times")
+        if side == 9:
+            rows.append(row(f"bank of filters, {irreps}, 5³", bank, kernel, f"e3nn {version('e3nn')}"))
+        note = f"forward and backward, kernel of 5³ voxels; {weights[0]:,} weights, theirs {weights[1]:,}"
+        rows.append(
+            row(f"steerable convolution, {irreps}, {side}³ voxels", mine, peer, f"e3nn {version('e3nn')}", note=note)
+        )
+    return rows
+
+
+SECTIONS: dict[str, Callable[[], Rows]] = {"invariant": invariant, "transforms": transforms, "steerable": steerable}
 
 
 def main(only: str | None = None, path: str | None = None) -> Rows:

@@ -31,7 +31,7 @@ def so3_fft(signal: Tensor, degrees: int | None = None) -> list[Tensor]:
         >>> len(blocks), round(float(blocks[0].real), 6), blocks[3].shape
         (4, 1.0, torch.Size([7, 7]))
     """
-    return analyse(signal, _at_most(degrees, bandwidth_of(signal, 3)), sphere=False)
+    return _whole(signal, _at_most(degrees, bandwidth_of(signal, 3)), sphere=False)
 
 
 @checked(bandwidth=optional(whole()))
@@ -67,7 +67,7 @@ def s2_fft(signal: Tensor, degrees: int | None = None) -> list[Tensor]:
         >>> [block.shape for block in s2_fft(torch.ones(5, 6, 6), degrees=2)]
         [torch.Size([5, 1]), torch.Size([5, 3])]
     """
-    return analyse(signal, _at_most(degrees, bandwidth_of(signal, 2)), sphere=True)
+    return _whole(signal, _at_most(degrees, bandwidth_of(signal, 2)), sphere=True)
 
 
 @checked(bandwidth=optional(whole()))
@@ -81,6 +81,23 @@ def s2_ifft(spectrum: list[Tensor], bandwidth: int | None = None, *, real: bool 
     _check(spectrum, matrices=False)
     blocks = [block[..., l:] for l, block in enumerate(spectrum)] if real else spectrum
     return synthesise(blocks, _at_least(bandwidth, len(spectrum)), sphere=True, half=real)
+
+
+def _whole(signal: Tensor, degrees: int, *, sphere: bool) -> list[Tensor]:
+    """All blocks of a signal; of a real one those with m < 0 follow from the others by f̂(-m, -n) = (-1)^(m-n) conj f̂(m, n)."""
+    if signal.is_complex():
+        return analyse(signal, degrees, sphere=sphere)
+    found = []
+    for l, block in enumerate(analyse(signal, degrees, sphere=sphere, half=True)):
+        m = torch.arange(-l, 0, device=signal.device)
+        if sphere:
+            signs = 1 - 2 * (m % 2)
+            found.append(torch.cat([block[..., 1:].flip(-1).conj() * signs, block], -1))
+        else:
+            n = torch.arange(-l, l + 1, device=signal.device)
+            signs = 1 - 2 * ((m[:, None] - n) % 2)
+            found.append(torch.cat([block[..., 1:, :].flip(-2, -1).conj() * signs, block], -2))
+    return found
 
 
 def analyse(signal: Tensor, degrees: int, *, sphere: bool, half: bool = False) -> list[Tensor]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import torch
 from torch import Tensor, nn
@@ -66,25 +67,24 @@ class SteerableConv3d(nn.Module):
     def _orders(self) -> str:
         return ", ".join(str(l) for l, m in enumerate(self.fields_in) if m)
 
-    def _basis(self, j: int, l: int) -> Tensor:
-        """The basis with its factor."""
-        basis = kernel_basis(j, l, self.kernel_size, cutoff=self.cutoff)
-        found: Tensor = basis * ((2 * j + 1) / (len(basis) * sum(self.fields_in))) ** 0.5
-        return found
-
     def filters(self) -> Tensor:
         """The dense bank of filters (channels out, channels in, s, s, s) at the present weights."""
         some = next(iter(self.weights.values()))
         s = self.kernel_size
-        bank: Tensor = some.new_zeros(channels_of(self.fields_out), channels_of(self.fields_in), s, s, s)
-        at_out, at_in = _starts(self.fields_out), _starts(self.fields_in)
-        for j, l in self.pairs:
-            weight = self.weights[f"from_{l}_to_{j}"]
-            basis = self._basis(j, l).to(weight)
-            block = (weight.flatten(0, 1) @ basis.flatten(1)).view(*weight.shape[:2], 2 * j + 1, 2 * l + 1, s, s, s)
-            block = block.transpose(1, 2).reshape(weight.shape[0] * (2 * j + 1), weight.shape[1] * (2 * l + 1), s, s, s)
-            bank[at_out[j] : at_out[j + 1], at_in[l] : at_in[l + 1]] = block
-        return bank
+        rows = []
+        for j, outs in enumerate(self.fields_out):
+            blocks = []
+            for l, ins in enumerate(self.fields_in):
+                shape = (outs * (2 * j + 1), ins * (2 * l + 1), s, s, s)
+                if (j, l) not in self.pairs:
+                    blocks.append(some.new_zeros(shape))
+                    continue
+                weight = self.weights[f"from_{l}_to_{j}"]
+                basis = _scaled_basis(j, l, s, self.cutoff, sum(self.fields_in), weight.dtype, weight.device)
+                block = (weight.flatten(0, 1) @ basis.flatten(1)).view(outs, ins, 2 * j + 1, 2 * l + 1, s, s, s)
+                blocks.append(block.transpose(1, 2).reshape(shape))
+            rows.append(torch.cat(blocks, 1))
+        return torch.cat(rows)
 
     def full_bias(self) -> Tensor | None:
         """The bias of all channels: zero but for scalars."""
@@ -128,9 +128,11 @@ class SteerableConv3d(nn.Module):
         return f"{self.fields_in} -> {self.fields_out}, size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
-def _starts(fields: Sequence[int]) -> list[int]:
-    """Where the fields of each order begin among the channels, and where the last end."""
-    starts = [0]
-    for l, m in enumerate(fields):
-        starts.append(starts[-1] + (2 * l + 1) * m)
-    return starts
+@lru_cache(maxsize=256)
+def _scaled_basis(
+    j: int, l: int, size: int, cutoff: str | None, total: int, dtype: torch.dtype, device: torch.device
+) -> Tensor:
+    """The basis with the factor that keeps the variance, in the precision of the weights."""
+    basis = kernel_basis(j, l, size, cutoff=cutoff)
+    found: Tensor = (basis * ((2 * j + 1) / (len(basis) * total)) ** 0.5).to(device, dtype)
+    return found
