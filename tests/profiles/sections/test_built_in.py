@@ -44,8 +44,8 @@ def turned():
     """Four random pictures in two classes, each turned by a random number of quarters, with noise; and their profile."""
     source = torch.Generator().manual_seed(0)
     pictures = torch.randn(4, 1, 4, 4, generator=source)
-    which = torch.randint(4, (120,), generator=source)
-    turns = torch.randint(4, (120,), generator=source).tolist()
+    which = torch.randint(4, (300,), generator=source)
+    turns = torch.randint(4, (300,), generator=source).tolist()
     x = torch.stack([pictures[i].rot90(k, (-2, -1)) for i, k in zip(which, turns)])
     x = x + 0.6 * torch.randn(x.shape, generator=source)
     return ps.profile(x.numpy(), (which % 2).numpy(), trials=False, deep=False, classical=False)

@@ -41,6 +41,8 @@ class Labels(Finding):
         """Many wrong labels."""
         if self.found.rate.low < WARNED:
             return []
+        if not self.found.learnt:
+            return [self.found.sentences()[0]]
         first = ", ".join(str(r) for r in self.found.worst(3)["row"])
         return [
             f"about {100 * self.found.rate.value:.0f} % of the {self.found.n:,} labels looked at seem wrong, or the inputs "
@@ -48,7 +50,8 @@ class Labels(Finding):
         ]
 
     def _named(self) -> pd.DataFrame:
-        return self.found.worst().head(NAMED)
+        """The most suspicious labels; none where kernels learnt nothing to suspect them by."""
+        return self.found.worst().head(NAMED if self.found.learnt else 0)
 
     def plain(self) -> dict[str, object]:
         """The rate with its interval, the suspects, where the label signal lies, and the stop."""
@@ -132,7 +135,7 @@ def _measure(scene: Scene) -> Labels | None:
     if names is None or len(names) <= int(labels.max()):
         names = ("negative", "positive") if view.pilot.targets.shape[1] == 1 else None
     found = label_noise_of_grams(scene.grams, labels, classes=names, rows=rows, level=scene.level, seed=scene.seed)
-    suspects = found.flagged()[:12]
+    suspects = found.flagged()[: 12 if found.learnt else 0]
     images = view.inputs[: len(labels)][suspects] if view.inputs.ndim == 4 and len(suspects) else None
     return Labels(found, images)
 

@@ -132,3 +132,16 @@ def test_what_cannot_be_said_is_refused():
     y[3] = 2
     told = label_noise_of_grams({"k": np.exp(-((x[:, None] - x) ** 2).sum(-1))}, y).notes
     assert told == ("of 2 there is one sample: nothing can be said about its label",)
+
+
+def test_labels_that_nothing_predicts_are_not_suspected_one_by_one():
+    x, y = clusters(240, 3)
+    clear = label_noise((x, flips(y, 0.2, 3)[0]))
+    assert clear.learnt
+    assert "can be named" in clear.sentences()[0]
+    drawn = np.random.default_rng(9).integers(3, size=240)  # labels that the inputs know nothing of
+    noise = label_noise((x, drawn))
+    assert not noise.learnt
+    assert noise.largest_class == np.bincount(drawn).max() / 240
+    assert noise.left_out < noise.largest_class + 2 * (noise.left_out * (1 - noise.left_out) / 240) ** 0.5
+    assert noise.sentences()[0].startswith("Nothing can be said of single labels: left out, ")

@@ -63,6 +63,22 @@ class LabelNoise:
         """The estimated number of wrong labels."""
         return round(self.rate.value * self.n)
 
+    @property
+    def left_out(self) -> float:
+        """Share of the labels that the kernels predict when they are left out."""
+        return float((self.suspicion > 0).mean())
+
+    @property
+    def largest_class(self) -> float:
+        """Share of the most frequent label: what a predictor gets that always says it."""
+        return float(np.bincount(self.labels).max() / self.n)
+
+    @property
+    def learnt(self) -> bool:
+        """Whether left-out labels are predicted better than by the largest class, by two standard errors."""
+        noise = (self.left_out * (1 - self.left_out) / self.n) ** 0.5
+        return self.left_out - 2 * noise > self.largest_class
+
     def order(self) -> NDArray[np.int64]:
         """Positions from the most to the least suspicious label."""
         return np.argsort(self.suspicion, kind="stable")
@@ -100,7 +116,13 @@ class LabelNoise:
         """How many labels look wrong, where the label signal lies, and when to stop training."""
         low, high = 100 * self.rate.low, 100 * self.rate.high
         flagged = len(self.flagged())
-        if self.rate.low < CLEAN and self.rate.value < 2 * CLEAN:
+        if not self.learnt:
+            first = (
+                f"Nothing can be said of single labels: left out, {100 * self.left_out:.0f} % of the {self.n:,} labels are "
+                f"predicted, no better than by always saying the largest class ({100 * self.largest_class:.0f} %)."
+            )
+            named = " Either most labels are wrong, or these inputs do not tell the classes apart."
+        elif self.rate.low < CLEAN and self.rate.value < 2 * CLEAN:
             first = f"The labels look right: at most {high:.0f} % of the {self.n:,} looked at seem wrong"
             named = f"; {flagged} of them deserve{'s' if flagged == 1 else ''} a look." if flagged else "."
         else:
