@@ -76,7 +76,7 @@ class LabelNoise:
     @property
     def learnt(self) -> bool:
         """Whether left-out labels are predicted better than by the largest class, by two standard errors."""
-        noise = (self.left_out * (1 - self.left_out) / self.n) ** 0.5
+        noise = float(np.sqrt(self.left_out * (1 - self.left_out) / self.n))
         return self.left_out - 2 * noise > self.largest_class
 
     def order(self) -> NDArray[np.int64]:
