@@ -157,7 +157,7 @@ def run(point: Point) -> Metrics:
     report = profile(seen.inputs, _given(seen.targets, labels), to=n, pilot=pilot, deep=False, seed=point["seed"])
     seconds = clock.process_time() - began
     test = Test(data, report.metric)
-    out: Point = {**_columns(report), "n": n, "n_test": len(data.test), "profile_seconds": seconds}
+    out: Point = {**_columns(report), "n": n, "tested": len(data.test), "profile_seconds": seconds}
     began = clock.process_time()
     found = [
         _trained(row, data, test, point["members"])

@@ -33,6 +33,12 @@ ENOUGH = 12  # problems below which nothing is shown
 FEW = 20  # predictors told apart, on at least half as many problems as wanted, below which nothing is shown of them
 
 
+def _tested(row: pd.Series) -> float:
+    """How many samples errors were measured on: as many as asked for, unless the data ended before."""
+    fewer = row.get("tested")
+    return float(row["n_test"] if fewer is None or np.isnan(fewer) else fewer)
+
+
 def excess(row: pd.Series, one: tuple[float, float], among: Places) -> float:
     """Error of one predictor over that of the best among others.
 
@@ -40,7 +46,7 @@ def excess(row: pd.Series, one: tuple[float, float], among: Places) -> float:
     that the best of many is not the luckiest. Half a mistake is added to both.
     """
     first, second = (np.asarray(row[k], float)[among] for k in ("first_half", "second_half"))
-    half = 0.0 if row["metric"] == "rmse" else 0.5 / (row["n_test"] / 2)
+    half = 0.0 if row["metric"] == "rmse" else 0.5 / (_tested(row) / 2)
     ratios = [
         (one[1] + half) / (second[first.argmin()] + half),
         (one[0] + half) / (first[second.argmin()] + half),
@@ -108,7 +114,7 @@ def _by_problem(parts: list[float]) -> Interval:
 
 def _test_noise(row: pd.Series, error: Array) -> Array:
     """Standard error of the logarithm of a test error: binomial for shares, Gaussian residuals for a root mean square."""
-    n = float(row["n_test"])
+    n = _tested(row)
     if row["metric"] == "rmse":
         return np.full(len(error), np.sqrt(0.5 / n))
     p = np.clip(error, 0.5 / n, 1 - 0.5 / n)
@@ -130,7 +136,7 @@ def coverage(kind: str) -> Callable[[pd.DataFrame], Measured]:
             if not inside.any():
                 continue
             mid, low, high, error = (np.asarray(row[k], float)[inside] for k in ("estimate", "low", "high", "error"))
-            tiny = 1e-6 if row["metric"] == "rmse" else 0.5 / row["n_test"]
+            tiny = 1e-6 if row["metric"] == "rmse" else 0.5 / _tested(row)
             mid, low, high, error = (np.log(np.maximum(v, tiny)) for v in (mid, low, high, error))
             noise = 1.645 * _test_noise(row, np.exp(error))
             covered = (error >= mid - np.hypot(mid - low, noise)) & (error <= mid + np.hypot(high - mid, noise))
