@@ -24,7 +24,8 @@ Y = np.where(FRAME["a"] + 2.0 * (FRAME["kind"] == "v") > 1, "yes", "no")
 def found() -> Profile:
     """A profile of a frame with a row of every kind, the network's and the classical model's made up."""
     made = ps.profile(FRAME, Y, deep=False, trials=False)
-    kernel = next(row for row in made.rows if row.kind is Kind.KERNEL)
+    kernels = [row for row in made.rows if row.kind is Kind.KERNEL]
+    kernel = next(row for row in kernels if isinstance(row.recipe.candidate.model, ps.models.Architecture))
     candidate = kernel.recipe.candidate
     network = replace(kernel, name="net", kind=Kind.NETWORK, recipe=NetworkRecipe(candidate, 32, 0.01, 100))
     svm = replace(kernel, name="svm", kind=Kind.CLASSICAL, recipe=EstimatorRecipe(SVC(C=3.0)))
