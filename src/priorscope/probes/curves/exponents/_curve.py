@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,12 +30,12 @@ class CurveExponent:
         (-1.0, {'local': 3, 'running': 2, 'fixed': 1})
     """
 
-    sizes: Array
-    errors: Array
+    sizes: Array = field(repr=False)
+    errors: Array = field(repr=False)
     n_min: float
     fixed: PowerLaw
-    running: tuple[tuple[float, Interval], ...]
-    local: tuple[tuple[float, Interval], ...]
+    running: tuple[tuple[float, Interval], ...] = field(repr=False)
+    local: tuple[tuple[float, Interval], ...] = field(repr=False)
 
     @property
     def beta(self) -> Interval:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -69,10 +69,10 @@ class EffectiveDimension:
         (True, 3)
     """
 
-    sizes: NDArray[np.int64]
-    distances: Array
+    sizes: NDArray[np.int64] = field(repr=False)
+    distances: Array = field(repr=False)
     slope: Interval
-    local: Array
+    local: Array = field(repr=False)
     overlay: float
     residual: float
     ambient: int

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,10 +32,10 @@ class GramConvergence:
         (True, True)
     """
 
-    sizes: NDArray[np.int64]
-    ranks: NDArray[np.int64]
-    eigenvalues: Array
-    ratios: Array
+    sizes: NDArray[np.int64] = field(repr=False)
+    ranks: NDArray[np.int64] = field(repr=False)
+    eigenvalues: Array = field(repr=False)
+    ratios: Array = field(repr=False)
     decay: float
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -35,8 +35,8 @@ class KernelPCAExponent:
         (0.5, 2.0)
     """
 
-    eigenvalues: Array
-    power: Array
+    eigenvalues: Array = field(repr=False)
+    power: Array = field(repr=False)
     estimates: dict[str, float]
     windows: dict[str, tuple[int, int]]
     decay: float
