@@ -11,7 +11,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .PHONY: profile test test-all fuzz mutants check lint types docs format ledger browser clean
 
 profile: $(STAMP)
-	OMP_NUM_THREADS=2 MKL_NUM_THREADS=2 $(BIN)/priorscope profile digits --out report
+	$(BIN)/priorscope profile digits --out report
 
 test: $(STAMP) browser
 	$(BIN)/python -m pytest -n 2 --dist loadscope
