@@ -36,7 +36,7 @@ def _about(result: Profile) -> str:
         3: "images of " + "×".join(map(str, shape[1:])),
     }
     looked = f"{result.pilot:,} of them looked at" if result.pilot < result.n_train else "all of them looked at"
-    draws = f" {result.draws} times" if result.draws > 1 else ""
+    draws = f", {result.draws} draws" if result.draws > 1 else ""
     return f"{result.task}, {result.n_train:,} samples, {kinds[len(shape)]}; {looked}{draws}."
 
 
