@@ -89,3 +89,14 @@ def test_messages(digits):
         ps.System(digits.inputs, Net(), ps.inference.GradientDescent())
     with pytest.raises(TypeError, match="got int.*needs the methods network and ensemble"):
         ps.System(digits, 3, ps.inference.GradientDescent())
+
+
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_predictions_that_are_not_numbers_have_no_accuracy(outputs):
+    from priorscope.system import accuracy
+
+    wanted = torch.eye(3)[:, :outputs] * 2 - 1
+    assert accuracy(wanted, wanted) == 1
+    broken = wanted.clone()
+    broken[0, 0] = float("nan")
+    assert accuracy(broken, wanted) != accuracy(broken, wanted)  # NaN, neither 0 nor a share

@@ -184,7 +184,12 @@ def check_system(who: str, system: object) -> None:
 
 
 def accuracy(predictions: Tensor, targets: Tensor) -> float:
-    """The share of samples put in the right class: by sign for one output, by the largest output for several."""
+    """The share of samples put in the right class: by sign for one output, by the largest output for several.
+
+    NaN where a prediction is: the largest of outputs with a NaN among them would be a class that nobody predicted.
+    """
+    if predictions.isnan().any():
+        return float("nan")
     if targets.shape[-1] == 1:
         return float((predictions * targets > 0).double().mean())
     return float((predictions.argmax(-1) == targets.argmax(-1)).double().mean())
