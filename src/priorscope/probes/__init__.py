@@ -125,6 +125,7 @@ from priorscope.probes.spectra.sphere import (
 from priorscope.probes.stability import (
     AugmentationGain,
     LabelSurvival,
+    NoResponse,
     Stability,
     StabilitySweep,
     augmentation_gain,
@@ -312,6 +313,7 @@ __all__ = [
     "StabilitySweep",
     "AugmentationGain",
     "LabelSurvival",
+    "NoResponse",
     "augmentation_gain",
     "label_survival",
     "noise_sweep",

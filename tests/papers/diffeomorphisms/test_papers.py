@@ -9,7 +9,9 @@ import torch
 
 from priorscope.lab import judge_claim
 from priorscope.papers import load
+from priorscope.papers.diffeomorphisms import _runs
 from priorscope.papers.diffeomorphisms._runs import ARCHITECTURES, augmentation
+from priorscope.papers.diffeomorphisms._stability_measures import outputs
 from priorscope.papers.diffeomorphisms._stripe_invariants import small_moves
 
 
@@ -28,7 +30,7 @@ def test_tiny_runs_can_be_judged(name):
         paper.chart(table).to_dict()
 
 
-def networks(power=-1.0, end=0.05, models=("dense-4", "lenet", "residual-bn"), start=1.0, depth=-1.0, noise=0.3):
+def networks(power=-1.0, end=0.05, models=("dense-4", "lenet", "residual-stride-bn"), start=1.0, depth=-1.0, noise=0.3):
     """Networks whose R is ``end`` at 8,000 samples and goes like P to the ``power``; dense ones end at 3, LeNet at 1.5."""
     rows = []
     for data in ("mnist", "fashion-mnist", "cifar10"):
@@ -49,6 +51,7 @@ def networks(power=-1.0, end=0.05, models=("dense-4", "lenet", "residual-bn"), s
                             "seed": seed,
                             "error": 0.1,
                             "noise_slope": 2.0 + 1e-3 * seed,
+                            "responds": True,
                         }
                         | {"start": np.array([[start * jitter * 0.1, 0.1]] * 4)}
                         | {"end": np.stack([layers * G, np.full(4, G)], 1)}
@@ -72,7 +75,48 @@ def test_claims_on_stability_know_the_papers_table_and_its_opposites():
     table = networks()
     cured = table.assign(end=[e * [[0.1, 1.0]] if m == "dense-4" else e for e, m in zip(table.end, table.model)])
     assert verdict("diffeo-stability", "D.6", cured).verdict == "fails"
-    assert verdict("diffeo-stability", "D.7", networks(models=("residual-bn",))).verdict == "not shown"
+    assert verdict("diffeo-stability", "D.7", networks(models=("residual-stride-bn",))).verdict == "not shown"
+
+
+def constant_network(table, row):
+    """The table with one network that ended constant: its metrics are what such a run stores."""
+    frame = table.astype({"responds": object}).copy()
+    frame.loc[row, "responds"] = False
+    for name in ("start", "end", "end_gaussian", "end_mean", "noise_slope"):
+        if name in frame:
+            frame[name] = [np.nan if k == row else v for k, v in zip(frame.index, frame[name])]
+    return frame
+
+
+def test_a_network_that_ends_constant_is_left_out_and_counted():
+    table = networks()
+    gone = int(table.index[(table.model == "residual-stride-bn") & (table.n_train == 8000)][0])
+    found = verdict("diffeo-stability", "D.5", constant_network(table, gone))
+    assert found.verdict == "holds"
+    assert "left out: 1 of 54 networks, which end constant" in found.note
+    assert "left out" not in verdict("diffeo-stability", "D.5", table).note
+    load("diffeo-stability").chart(constant_network(table, gone)).to_dict()
+    performance = scatter()
+    found = verdict("diffeo-performance", "D.17", constant_network(performance, 4))
+    assert "left out: 1 of" in found.note
+    load("diffeo-performance").chart(constant_network(performance, 4)).to_dict()
+
+
+def test_a_run_whose_network_ends_constant_says_so():
+    point = load("diffeo-stability").points("tiny")[0]
+    assert _runs.trained_run(point)["responds"] is True
+    killed = {**point, "learning_rate": 1e6, "model": "lenet"}  # every unit is off, or no number is finite
+    found = _runs.trained_run(killed)
+    assert found["responds"] is False
+    assert "end" not in found
+    assert 0 < found["error"] <= 1
+
+
+def test_a_layer_whose_units_are_off_is_left_out_of_depth():
+    table = networks()
+    dead = [np.where(np.arange(4)[:, None] == 1, [[0.0, 0.0]], end) for end in table.end]
+    whole, part = (outputs(t).slope.to_numpy() for t in (table, table.assign(end=dead)))
+    assert part == pytest.approx(whole)  # log R is straight in depth here
 
 
 def scatter(with_R=True, factor=1.0, A=0.24, augmented=0.5):
@@ -84,7 +128,14 @@ def scatter(with_R=True, factor=1.0, A=0.24, augmented=0.5):
             R, other = np.exp(-0.3 * k), np.exp(rng.normal())
             for seed in range(2):
                 error = A * (R if with_R else np.exp(rng.normal())) ** 0.5
-                common = {"data": data, "seed": seed, "n_test": 2000, "augment": "none", "n_train": 8000}
+                common = {
+                    "data": data,
+                    "seed": seed,
+                    "n_test": 2000,
+                    "augment": "none",
+                    "n_train": 8000,
+                    "responds": True,
+                }
                 D, G = factor * other * R**0.5, other / R**0.5
                 net = {"model": f"net {k}", "error": error, "end": np.array([[D, G]]), "end_mean": np.array([D, G])}
                 rows.append({**common, **net})

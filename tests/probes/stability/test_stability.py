@@ -12,7 +12,15 @@ from torch import nn
 
 import priorscope as ps
 from priorscope.data.deformations import FoldWarning, deform, displaced, temperature_for
-from priorscope.probes import Stability, noise_sweep, stability, stability_curve, stability_path, stability_sweep
+from priorscope.probes import (
+    NoResponse,
+    Stability,
+    noise_sweep,
+    stability,
+    stability_curve,
+    stability_path,
+    stability_sweep,
+)
 from priorscope.probes.stability._layers import layers_of
 from priorscope.probes.stability._response import sphere_noise
 
@@ -259,8 +267,8 @@ def test_sentences():
     [
         (3, images(), {}, TypeError, "needs a torch.nn.Module, a list of them, an architecture"),
         ([], images(), {}, TypeError, "a list of models must hold torch.nn.Modules"),
-        (Function(lambda x: x[:, :1] * 0), images(), {}, ValueError, "the model ignores its input"),
-        (Function(lambda x: x / 0), images(), {}, ValueError, "outputs are not finite"),
+        (Function(lambda x: x[:, :1] * 0), images(), {}, NoResponse, "the model ignores its input"),
+        (Function(lambda x: x / 0), images(), {}, NoResponse, "outputs are not finite"),
         (nn.Linear(5, 1), images(), {}, ValueError, "does not take inputs of shape \\(2, 12, 12\\)"),
         (net(), images()[:1], {}, ValueError, "needs two at least"),
         (net(), images().long(), {}, ValueError, "needs floating-point inputs; got torch.int64"),

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from priorscope.lab import Measured, NotMeasured
-from priorscope.papers.diffeomorphisms._stability_measures import geometric
+from priorscope.papers.diffeomorphisms._stability_measures import counted, geometric, responding
 from priorscope.statistics import Interval, seed_interval
 
 __all__ = ["advantage", "along_samples", "architectures", "augmented_ratio", "correlation", "prefactor"]
@@ -19,7 +19,7 @@ LEAST = 5  # architectures below which nothing is correlated
 def _networks(table: pd.DataFrame) -> pd.DataFrame:
     """One row per network with error, D, G, R and R of means; errors of zero count as half a test image."""
     rows = []
-    for _, row in table.iterrows():
+    for _, row in responding(table).iterrows():
         D, G = np.asarray(row.end, float)[-1]
         mean = np.asarray(row.end_mean, float)
         found = {name: row[name] for name in ("data", "model", "n_train", "augment", "seed")}
@@ -57,6 +57,7 @@ def _pearson(rows: np.ndarray, a: int = 0, b: int = 1) -> float:
 def correlation(data: str, name: str) -> Callable[[pd.DataFrame], Measured]:
     """Pearson's correlation of log error and the log of a stability over architectures, with Fisher's interval."""
 
+    @counted
     def measured(table: pd.DataFrame) -> Measured:
         rows = _logs(table, data, "error", name)
         r, n = _pearson(rows), len(rows)
@@ -68,9 +69,10 @@ def correlation(data: str, name: str) -> Callable[[pd.DataFrame], Measured]:
     return measured
 
 
-def advantage(data: str, name: str) -> Callable[[pd.DataFrame], Interval]:
+def advantage(data: str, name: str) -> Callable[[pd.DataFrame], Measured]:
     """Correlation of the error with R minus that with another stability, with the jackknife's interval over architectures."""
 
+    @counted
     def measured(table: pd.DataFrame) -> Interval:
         rows = _logs(table, data, "error", "R", name)
         return seed_interval(rows, lambda v: _pearson(v, 0, 1) - _pearson(v, 0, 2))
@@ -81,6 +83,7 @@ def advantage(data: str, name: str) -> Callable[[pd.DataFrame], Interval]:
 def prefactor(data: str) -> Callable[[pd.DataFrame], Measured]:
     """The prefactor A of error = A √R by least squares in logarithms, and the exponent left free in the note."""
 
+    @counted
     def measured(table: pd.DataFrame) -> Measured:
         rows = _logs(table, data, "error", "R")
         free = float(np.polyfit(rows[:, 1], rows[:, 0], 1)[0])
@@ -89,21 +92,26 @@ def prefactor(data: str) -> Callable[[pd.DataFrame], Measured]:
     return measured
 
 
-def along_samples(table: pd.DataFrame) -> Measured:
-    """Change of log R over change of log error from the fewest to the most samples, per data set and seed."""
-    frame = _networks(table)
-    frame = frame[frame.augment == "none"]
-    found = []
-    for _, part in frame.groupby(["data", "model", "seed"]):
-        part = part.sort_values("n_train")
-        if len(part) > 1:
-            first, last = part.iloc[0], part.iloc[-1]
-            found.append(np.log(last.R / first.R) / np.log(last.error / first.error))
-    if len(found) < 2:
-        raise NotMeasured("fewer than two networks at several numbers of samples")
-    return Measured(seed_interval(found), f"{len(found)} pairs")
+def along_samples(name: str) -> Callable[[pd.DataFrame], Measured]:
+    """R or the error at the most samples over that at the fewest: geometric mean over networks trained at both."""
+
+    @counted
+    def measured(table: pd.DataFrame) -> Measured:
+        frame = _networks(table)
+        frame = frame[frame.augment == "none"]
+        found = []
+        for _, part in frame.groupby(["data", "model", "seed"]):
+            part = part.sort_values("n_train")
+            if len(part) > 1:
+                found.append(part[name].iloc[-1] / part[name].iloc[0])
+        if len(found) < 2:
+            raise NotMeasured("fewer than two networks at several numbers of samples")
+        return Measured(geometric(found), f"{len(found)} pairs")
+
+    return measured
 
 
+@counted
 def augmented_ratio(table: pd.DataFrame) -> Measured:
     """R of networks trained on deformed images over R of their twins, geometric mean over data sets and seeds."""
     frame = _networks(table)

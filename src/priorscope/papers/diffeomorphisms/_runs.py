@@ -13,9 +13,9 @@ from priorscope.data.deformations import FoldWarning
 from priorscope.inference import GradientDescent
 from priorscope.lab import Metrics, Point
 from priorscope.models import FiniteModel, convnet, dense, lenet, resnet18
-from priorscope.probes import Stability, noise_sweep, stability
+from priorscope.probes import NoResponse, Stability, noise_sweep, stability
 
-__all__ = ["ARCHITECTURES", "measure_stability", "trained_run"]
+__all__ = ["ARCHITECTURES", "learning_rate", "measure_stability", "trained_run"]
 
 ARCHITECTURES: dict[str, Callable[[], FiniteModel]] = {
     "dense-2": lambda: dense(2),
@@ -33,7 +33,17 @@ ARCHITECTURES: dict[str, Callable[[], FiniteModel]] = {
     "residual-stride-bn": lambda: convnet(depth=3, pooling="stride", normalisation=True, skips=True, readout="mean"),
     "resnet18": resnet18,
 }
-WIDTHS = {"resnet18": {"small": 8, "paper": 64}}
+NORMALISED = ("max-bn", "deep-bn", "residual-bn")  # networks whose readout takes all pixels behind batch normalisation
+
+
+def learning_rate(model: str) -> float:
+    """Adam's 1e-3 for dense networks; for the others momentum's 0.05, and 0.01 where batch norm meets a readout of all pixels.
+
+    Such a readout has hundreds of features of unit size per class, and training at 0.05 diverges.
+    """
+    if model.startswith("dense"):
+        return 1e-3
+    return 0.01 if model in NORMALISED else 0.05
 
 
 def data_of(point: Point) -> Dataset:
@@ -62,29 +72,40 @@ def measure_stability(network: nn.Module, data: Dataset, seed: int, **settings: 
 
 
 def trained_run(point: Point) -> Metrics:
-    """Train one network; its test error, and D, G, R before and after, by layer, by mean, and by other ways of moving."""
+    """Train one network; its errors, and whether its outputs answer to its input, with D, G, R before and after where they do.
+
+    A network that ends constant (or not finite) on the images of the probe has no R: ``responds`` is false then.
+    """
     data, seed = data_of(point), int(point["seed"])
     model = ARCHITECTURES[point["model"]]()
     network = model.network(data.input_shape, point.get("width"), data.n_outputs, seed)
-    kind = point["model"].split("-")[0]
+    adam = point["model"].startswith("dense")
     descent = GradientDescent(
-        1e-3 if kind == "dense" else point["learning_rate"],
+        point["learning_rate"],
         int(point["steps"]),
         batch_size=128,
-        optimiser="adam" if kind == "dense" else "sgd",
-        momentum=0.0 if kind == "dense" else 0.9,
-        weight_decay=0.0 if kind == "dense" else 5e-4,
-        schedule="constant" if kind == "dense" else "cosine",
+        optimiser="adam" if adam else "sgd",
+        momentum=0.0 if adam else 0.9,
+        weight_decay=0.0 if adam else 5e-4,
+        schedule="constant" if adam else "cosine",
         loss="logistic",
         record=1,
         augment=augmentation(point["augment"], data.input_shape[-1]),
     )
     fitted = descent.fit(network, data, seed=seed)
-    after = fitted.network()
     assert data.train_labels is not None
     assert data.test_labels is not None
     wrong = float((fitted.predict(data.test.inputs).argmax(1) != data.test_labels).double().mean())
     fit = float((fitted.predict(data.inputs[:2000]).argmax(1) != data.train_labels[:2000]).double().mean())
+    try:
+        measured = _stabilities(network, fitted.network(), data, seed)
+    except NoResponse:
+        measured = {"responds": False}
+    return {"error": wrong, "train_error": fit, "responds": True, **measured}
+
+
+def _stabilities(network: nn.Module, after: nn.Module, data: Dataset, seed: int) -> Metrics:
+    """D and G before and after training, by layer; after it also by mean and by other ways of moving."""
     first, last = (measure_stability(net, data, seed, layers=True) for net in (network, after))
     mean = measure_stability(after, data, seed, average="mean")
     gaussian = measure_stability(after, data, seed, transformation=Deform(1.0, 3, interpolation="gaussian"))
@@ -94,8 +115,6 @@ def trained_run(point: Point) -> Metrics:
     ]
     small = noise_sweep(after, data, [1e-3 * last.radius, 1e-2 * last.radius], n_images=200, n_seeds=1, seed=seed)
     return {
-        "error": wrong,
-        "train_error": fit,
         "start": first.values[0],  # (layers, 2): D and G
         "end": last.values[0],
         "end_mean": mean.values[0, -1],

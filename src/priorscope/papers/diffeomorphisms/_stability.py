@@ -22,7 +22,7 @@ from priorscope.lab import (
     rising,
 )
 from priorscope.papers.diffeomorphisms import _stability_measures as measure
-from priorscope.papers.diffeomorphisms._runs import trained_run
+from priorscope.papers.diffeomorphisms._runs import learning_rate, trained_run
 from priorscope.papers.diffeomorphisms._source import SOURCE
 
 if TYPE_CHECKING:
@@ -34,9 +34,9 @@ SIZES: dict[str, Point] = {
     "tiny": {"data": ["templates"], "models": ["dense-4"], "sizes": [60], "seeds": 2, "steps": 5, "n_test": 60},
     "small": {
         "data": ["mnist", "fashion-mnist", "cifar10", "templates"],
-        "models": ["dense-4", "lenet", "residual-bn"],
+        "models": ["dense-4", "lenet", "residual-stride-bn"],
         "sizes": [1000, 8000],
-        "seeds": 3,
+        "seeds": 4,
         "steps": 800,
         "n_test": 2000,
     },
@@ -54,9 +54,9 @@ SIZES: dict[str, Point] = {
 def grid(scale: str) -> list[Point]:
     """One point per network: data set, architecture, training samples, seed; the number of steps is the same for all."""
     size = SIZES[scale]
-    common = {"steps": size["steps"], "n_test": size["n_test"], "learning_rate": 0.05, "augment": "none"}
+    common = {"steps": size["steps"], "n_test": size["n_test"], "augment": "none"}
     return [
-        {"data": data, "model": model, "n_train": P, "seed": seed, **common}
+        {"data": data, "model": model, "n_train": P, "seed": seed, "learning_rate": learning_rate(model), **common}
         for data in size["data"]
         for model in size["models"]
         for P in size["sizes"]
@@ -172,7 +172,7 @@ PAPER = Paper(
     name="diffeo-stability",
     title="Networks learn to disregard deformations more than noise, or do not",
     source=SOURCE,
-    version=1,
+    version=2,
     grid=grid,
     run=run,
     claims=CLAIMS,

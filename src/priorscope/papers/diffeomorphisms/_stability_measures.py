@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import wraps
 
 import numpy as np
 import pandas as pd
@@ -11,27 +12,57 @@ from priorscope.lab import Measured, NotMeasured
 from priorscope.papers._over_draws import highest, lowest
 from priorscope.statistics import Interval, seed_interval
 
-__all__ = ["by_cell", "geometric", "outputs"]
+__all__ = ["by_cell", "counted", "geometric", "outputs", "responding"]
 
 REAL = ("mnist", "fashion-mnist", "cifar10")
 
 
+def responding(table: pd.DataFrame) -> pd.DataFrame:
+    """The networks whose outputs answer to their inputs; the others have no R."""
+    return table[table.responds.astype(bool)]
+
+
+def counted(measure: Callable[[pd.DataFrame], Interval | Measured]) -> Callable[[pd.DataFrame], Measured]:
+    """The measure over responding networks, with the number of those left out in its note."""
+
+    @wraps(measure)
+    def measured(table: pd.DataFrame) -> Measured:
+        kept = responding(table)
+        found = measure(kept)
+        found = found if isinstance(found, Measured) else Measured(found)
+        left = len(table) - len(kept)
+        if not left:
+            return found
+        said = f"left out: {left} of {len(table)} networks, which end constant"
+        return Measured(found.interval, f"{found.note}; {said}" if found.note else said)
+
+    return measured
+
+
 def outputs(table: pd.DataFrame) -> pd.DataFrame:
-    """One row per network: D, G and R of its output at the start (D0, G0, R0) and after training, and the other measurements."""
+    """One row per network: D, G and R of its output at the start (D0, G0, R0) and after training, and the other measurements.
+
+    Layers that do not change under moves or noise, all their units being off, are left out of what is said of depth.
+    """
     rows = []
-    for _, row in table.iterrows():
+    for _, row in responding(table).iterrows():
         start, end = np.asarray(row.start, float), np.asarray(row.end, float)
         found = {name: row[name] for name in ("data", "model", "n_train", "seed", "error", "noise_slope")}
         found |= {"D0": start[-1, 0], "G0": start[-1, 1], "R0": start[-1, 0] / start[-1, 1]}
         found |= {"D": end[-1, 0], "G": end[-1, 1], "R": end[-1, 0] / end[-1, 1]}
         reading = np.asarray(row.end_gaussian, float)
         found["reading"] = reading[0] / reading[1] / found["R"]
-        layers = np.log(start[:, 0] / start[:, 1]), np.log(end[:, 0] / end[:, 1])
-        found["far"] = float(np.abs(layers[0]).max())
-        depth = np.linspace(0, 1, len(layers[1]))
-        found["slope"] = float(np.polyfit(depth, layers[1], 1)[0]) if len(depth) > 1 else np.nan
+        found["far"] = float(np.abs(_log_R(start)[1]).max())
+        depth, logs = _log_R(end)
+        found["slope"] = float(np.polyfit(depth, logs, 1)[0]) if len(depth) > 1 else np.nan
         rows.append(found)
     return pd.DataFrame(rows)
+
+
+def _log_R(layers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Relative depth and log R of the layers (L, 2) that respond."""
+    live = np.isfinite(layers).all(1) & (layers > 0).all(1)
+    return np.linspace(0, 1, len(layers))[live], np.log(layers[live, 0] / layers[live, 1])
 
 
 def geometric(values: Sequence[float] | np.ndarray) -> Interval:
@@ -60,9 +91,10 @@ def by_cell(
     return {f"{m} on {d}": geometric(column(part)) for (m, d), part in frame.groupby(["model", "data"], sort=False)}
 
 
-RESIDUAL = ("residual-bn", "resnet18")
+RESIDUAL = ("residual-stride-bn", "resnet18")
 
 
+@counted
 def start_distance(table: pd.DataFrame) -> Measured:
     """The factor by which R at initialisation differs from one, in the cell where it is largest."""
     cells = by_cell(table, lambda f: f.R0.to_numpy())
@@ -73,31 +105,37 @@ def start_distance(table: pd.DataFrame) -> Measured:
     return highest(folded, "R itself: " + ", ".join(f"{name} {i.value:.2f}" for name, i in cells.items()))
 
 
+@counted
 def residual_fall(table: pd.DataFrame) -> Measured:
     """R after over R before training, in the data set where it falls least."""
     return highest(by_cell(table, lambda f: (f.R / f.R0).to_numpy(), RESIDUAL))
 
 
+@counted
 def residual_end(table: pd.DataFrame) -> Measured:
     """R after training, in the data set where it is highest."""
     return highest(by_cell(table, lambda f: f.R.to_numpy(), RESIDUAL))
 
 
+@counted
 def dense_growth(table: pd.DataFrame) -> Measured:
     """R after over R before training of the dense network, in the data set where it grows least."""
     return lowest(by_cell(table, lambda f: (f.R / f.R0).to_numpy(), ("dense-4",)))
 
 
+@counted
 def dense_end(table: pd.DataFrame) -> Measured:
     """R of the trained dense network, where it is lowest."""
     return lowest(by_cell(table, lambda f: f.R.to_numpy(), ("dense-4",)))
 
 
+@counted
 def lenet_digits(table: pd.DataFrame) -> Measured:
     """R of the trained LeNet on the two grey data sets, where it is lower."""
     return lowest(by_cell(table, lambda f: f.R.to_numpy(), ("lenet",), REAL[:2]))
 
 
+@counted
 def lenet_cifar(table: pd.DataFrame) -> Measured:
     """R of the trained LeNet on CIFAR-10."""
     return lowest(by_cell(table, lambda f: f.R.to_numpy(), ("lenet",), ("cifar10",)))
@@ -119,26 +157,31 @@ def _exponents(table: pd.DataFrame, column: str, models: Sequence[str], least: i
     return found
 
 
+@counted
 def falling_with_samples(table: pd.DataFrame) -> Measured:
     """Exponent of R in P of the residual network, in the data set where it is highest."""
     return highest({name: seed_interval(v) for name, v in _exponents(table, "R", RESIDUAL).items()})
 
 
+@counted
 def exponent_in_samples(table: pd.DataFrame) -> Interval:
     """Exponent of R in P of the residual network, mean over data sets."""
     return seed_interval(np.mean(list(_exponents(table, "R", RESIDUAL).values()), axis=0))
 
 
+@counted
 def noise_growth(table: pd.DataFrame) -> Measured:
     """Exponent of G in P of the residual network, in the data set where it is lowest."""
     return lowest({name: seed_interval(v) for name, v in _exponents(table, "G", RESIDUAL).items()})
 
 
+@counted
 def start_depth(table: pd.DataFrame) -> Measured:
     """The largest factor by which R of any layer differs from one at initialisation, mean over seeds, where it is largest."""
     return highest(by_cell(table, lambda f: np.exp(f.far.to_numpy())))
 
 
+@counted
 def depth_slope(table: pd.DataFrame) -> Measured:
     """Slope of log R in relative depth after training of the residual network, in the data set where it is highest."""
     frame = outputs(table)
@@ -149,11 +192,13 @@ def depth_slope(table: pd.DataFrame) -> Measured:
     return highest(cells)
 
 
+@counted
 def noise_slope(table: pd.DataFrame) -> Interval:
     """Slope of log G in the log of the noise at a thousandth to a hundredth of a deformation, mean over all networks."""
     return seed_interval(outputs(table).groupby("seed").noise_slope.mean())
 
 
+@counted
 def reading_ratio(table: pd.DataFrame) -> Measured:
     """R with Gaussian over R with bilinear reading, where it differs most from one."""
     cells = by_cell(table, lambda f: f.reading.to_numpy())

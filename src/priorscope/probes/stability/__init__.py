@@ -6,6 +6,7 @@ from priorscope.probes.stability._label_survival import (
     augmentation_gain,
     label_survival,
 )
+from priorscope.probes.stability._response import NoResponse
 from priorscope.probes.stability._result import Stability, log_interval
 from priorscope.probes.stability._stability import stability
 from priorscope.probes.stability._subject import networks_of
@@ -15,6 +16,7 @@ from priorscope.probes.stability._training import stability_curve, stability_pat
 __all__ = [
     "AugmentationGain",
     "LabelSurvival",
+    "NoResponse",
     "Stability",
     "StabilitySweep",
     "augmentation_gain",

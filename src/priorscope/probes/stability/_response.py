@@ -13,10 +13,25 @@ from torch import Tensor, nn
 from priorscope.probes.stability._family import Family
 from priorscope.probes.stability._layers import BatchNorm, layer_outputs, layers_of, probing
 
-__all__ = ["Average", "Response", "average_of", "respond", "sphere_noise"]
+__all__ = ["Average", "NoResponse", "Response", "average_of", "respond", "sphere_noise"]
 
 Average: TypeAlias = Literal["median", "mean"]
 BLOCK = 256  # images per forward pass where they do not meet in a norm
+
+
+class NoResponse(ValueError):
+    """Raised where stability is not defined: outputs that do not change with the input, or are not finite.
+
+    Example:
+        >>> from priorscope.probes import stability
+        >>> still = nn.Sequential(nn.Flatten(), nn.Linear(16, 1))
+        >>> _ = nn.init.zeros_(still[1].weight)
+        >>> try:
+        ...     stability(still, torch.rand(20, 1, 4, 4), cutoff=2, delta=0.3)
+        ... except NoResponse as error:
+        ...     print(str(error)[:28])
+        the model ignores its input:
+    """
 
 
 @dataclass(frozen=True)
@@ -128,9 +143,9 @@ def _check_moved(moved: Tensor, images: Tensor, family: Family) -> None:
 
 def _check_answers(table: NDArray[np.float64], average: str) -> None:
     if not np.isfinite(table).all():
-        raise ValueError("the network's outputs are not finite on these images; check its weights and their scale.")
+        raise NoResponse("the network's outputs are not finite on these images; check its weights and their scale.")
     if not table[-1, 1:].all():
-        raise ValueError(
+        raise NoResponse(
             f"the model ignores its input: the {average} change of its outputs is zero under noise or between images. "
             "Check masks, pooling and saturated units of the network."
         )
