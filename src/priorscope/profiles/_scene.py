@@ -29,7 +29,8 @@ class Scene:
     ``view.truth`` the answers, ``view.pilot`` the first draw. ``measured`` are the architectures, ``grams`` their tangent
     kernels on the first draw by name. ``rows`` are in the order of their estimates: to a source those of kernel machines
     measured so far, to a section all of them with their standings. ``symmetries`` says which moves the labels share;
-    ``trials`` holds, by architecture, the networks that were trained on the pilot, for sections.
+    ``trials`` holds, by architecture, the networks that were trained on the pilot, for sections. ``kept`` is one dictionary
+    for the whole profile: what a source computed and a section needs again.
 
     Example:
         >>> import priorscope as ps, torch
@@ -53,6 +54,7 @@ class Scene:
     grams: Mapping[str, NDArray[np.float64]] = field(default_factory=dict, repr=False)
     rows: tuple[Row, ...] = field(default=(), repr=False)
     trials: Mapping[str, Trial] = field(default_factory=dict, repr=False)
+    kept: dict[str, object] = field(default_factory=dict, repr=False)
 
     def grown(
         self,

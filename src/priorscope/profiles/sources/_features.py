@@ -1,37 +1,51 @@
-"""The Laplace kernel with features: its inputs pass through what a first fit found to count."""
+"""Kernels with features, where these pay on the pilot: inputs pass through what a first fit found to count."""
 
 from __future__ import annotations
 
+from priorscope.profiles._feature_trials import DISTANCE, FeatureTrial, feature_trials
 from priorscope.profiles._kind import Kind
 from priorscope.profiles._scene import Scene
 from priorscope.profiles.sources._source import EstimatorOffer, Source
 from priorscope.sklearn import KernelMachine
 
-__all__ = ["FEATURES", "MOST_INPUTS", "NAME"]
+__all__ = ["FEATURES", "row_name"]
 
-NAME = "laplace + features"
-MOST_INPUTS = 200  # numbers per input up to which features are learnt on every part of the pilot
-FEWEST = 40  # samples of a draw below which a quarter of them teaches nothing about directions
+_WORDS = {
+    "laplace": "rough functions of the distance",
+    "gaussian": "smooth functions of the distance",
+    "fcn": "a fully connected tangent kernel",
+}
+
+
+def row_name(kernel: str) -> str:
+    """The name of the row of a kernel with features.
+
+    Example:
+        >>> row_name("laplace")
+        'laplace + features'
+    """
+    return f"{kernel} + features"
 
 
 def _offer(scene: Scene) -> list[EstimatorOffer]:
-    """One row, guided by the Laplace kernel it grows from; none where inputs are many or samples few."""
-    plain = any(row.name == "laplace" for row in scene.rows)
-    if not plain or scene.view.inputs[0].numel() > MOST_INPUTS or scene.view.design.n < FEWEST:
-        return []
+    """The best kernel of the distance and the fully connected one, each guided by the kernel it grows from, where it pays."""
+    paying = [trial for trial in feature_trials(scene) if trial.pays]
+    distance = [trial for trial in paying if trial.name in DISTANCE][:1]
+    dense = [trial for trial in paying if trial.name not in DISTANCE]
     shape = tuple(scene.view.inputs.shape[1:]) if scene.view.inputs.ndim > 2 else None
-    words = "rough functions of the distance, in a metric learnt from the slopes of a first fit"
-    return [
-        EstimatorOffer(
-            NAME,
-            words,
-            (KernelMachine("laplace", features="learn", input_shape=shape, whiten=False, flips=False),),
-            Kind.KERNEL,
-            of="kernel regression alternated with its average gradient outer product; all settings by leave-one-out",
-            like="laplace",
-            scaled=False,
-        )
-    ]
+    return [_row(trial, shape) for trial in (*distance, *dense)]
+
+
+def _row(trial: FeatureTrial, shape: tuple[int, ...] | None) -> EstimatorOffer:
+    return EstimatorOffer(
+        row_name(trial.name),
+        f"{_WORDS[trial.family]}, in a metric learnt from the slopes of a first fit",
+        (KernelMachine(trial.name, features="learn", input_shape=shape, whiten=False, flips=False),),
+        Kind.KERNEL,
+        of="kernel regression alternated with its average gradient outer product; all settings by leave-one-out",
+        like=trial.name,
+        scaled=False,
+    )
 
 
 FEATURES = Source("features", _offer)
