@@ -29,6 +29,7 @@ COMMANDS: dict[str, str] = {
     "geometry": "priorscope.cli._geometry:geometry",
     "dimension": "priorscope.cli._dimension:dimension",
     "labels": "priorscope.cli._labels:labels",
+    "margin": "priorscope.cli._margin:margin",
     "memory": "priorscope.cli._memory:memory",
     "stability": "priorscope.cli._stability:stability",
 }

@@ -15,11 +15,13 @@ from priorscope.inference.kernels._spectral import NumericalRepair, Repair, Sche
 from priorscope.inference.kernels._support_vectors import FittedMachine, SupportVectorMachine
 from priorscope.inference.networks._descent import descend
 from priorscope.inference.networks._fourth_order import FourthOrderFlow
+from priorscope.inference.networks._geometry import Geometry, Mirror, Steepest
 from priorscope.inference.networks._gradient_descent import GradientDescent
 from priorscope.inference.networks._gradient_flow import GradientFlow
 from priorscope.inference.networks._hinge_training import train_hinge
 from priorscope.inference.networks._loss import Hinge, Logistic, Loss, QuadraticHinge, SoftHinge, Squared, as_loss
 from priorscope.inference.networks._members import Members
+from priorscope.inference.networks._potential import Entropy, HyperbolicEntropy, Potential, Power, Quadratic
 from priorscope.inference.networks._stacked import can_batch, over_networks, stacked_accuracy, train_stacked
 from priorscope.inference.networks._stop import AllFitted, LossBelow, StopRule, as_stop
 from priorscope.inference.networks._trained import FittedNetworks
@@ -55,6 +57,15 @@ __all__ = [
     "LossBelow",
     "AllFitted",
     "as_stop",
+    # geometries of descent
+    "Geometry",
+    "Steepest",
+    "Mirror",
+    "Potential",
+    "Quadratic",
+    "Entropy",
+    "HyperbolicEntropy",
+    "Power",
     # losses
     "Loss",
     "Squared",

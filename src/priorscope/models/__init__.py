@@ -64,7 +64,9 @@ from priorscope.models.networks._abc import ABCNetwork, ABCParametrisation, abc_
 from priorscope.models.networks._antisymmetric import Antisymmetric
 from priorscope.models.networks._build import Build
 from priorscope.models.networks._dense_stack import DenseStack
+from priorscope.models.networks._diagonal import DiagonalNetwork
 from priorscope.models.networks._ensemble import Ensemble
+from priorscope.models.networks._factored_matrix import FactoredMatrix
 from priorscope.models.networks._initial_law import InitialLaw
 from priorscope.models.networks._plain import count_weights, plain_network
 from priorscope.models.networks._redrawing import Redrawing
@@ -157,6 +159,8 @@ __all__ = [
     "ABCParametrisation",
     "abc_parametrisation",
     "DenseStack",
+    "DiagonalNetwork",
+    "FactoredMatrix",
     "ShallowStack",
     "SmoothRectifier",
     "count_weights",

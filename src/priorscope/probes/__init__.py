@@ -69,6 +69,17 @@ from priorscope.probes.limits._cross_predictability import (
 from priorscope.probes.limits._gradient_signal import GradientSignal, all_signs, gradient_signal, walsh_hadamard
 from priorscope.probes.limits._junk_flow import JunkFlow, junk_flow
 from priorscope.probes.limits._mode_learnability import ModeLearnability, effective_regularisation, mode_learnability
+from priorscope.probes.limits.implicit import (
+    InitialScale,
+    diagonal_penalty,
+    diagonal_solution,
+    distance_penalty,
+    initial_scale,
+    maximum_margin,
+    minimum_norm,
+    minimum_nuclear_norm,
+    minimum_potential,
+)
 from priorscope.probes.limits.information import (
     InformationPath,
     InformationSplit,
@@ -85,6 +96,7 @@ from priorscope.probes.limits.labels import (
     label_noise_of_grams,
     noise_rate,
 )
+from priorscope.probes.limits.margins import Homogeneity, Margin, homogeneity, margin
 from priorscope.probes.limits.random_features import (
     RandomFeaturesRisk,
     random_features_risk,
@@ -248,6 +260,19 @@ __all__ = [
     "InformationSplit",
     "information_path",
     "information_split",
+    "InitialScale",
+    "diagonal_penalty",
+    "diagonal_solution",
+    "distance_penalty",
+    "initial_scale",
+    "maximum_margin",
+    "minimum_norm",
+    "minimum_nuclear_norm",
+    "minimum_potential",
+    "Homogeneity",
+    "Margin",
+    "homogeneity",
+    "margin",
     "label_noise",
     "label_noise_of_grams",
     "noise_rate",

@@ -16,6 +16,7 @@ from priorscope.contracts import Member, Needs, NetworkStack, Samples
 from priorscope.inference._check import check_data
 from priorscope.inference._fitted import Trajectory
 from priorscope.inference.networks._descent import Batches, descend
+from priorscope.inference.networks._geometry import Geometry, Mirror, UpdateRule
 from priorscope.inference.networks._loss import Loss, as_loss
 from priorscope.inference.networks._members import Members
 from priorscope.inference.networks._optimiser import OPTIMISERS, schedule_factor
@@ -43,7 +44,8 @@ class GradientDescent:
     r"""Gradient descent on :math:`\frac1n\sum_\mu\ell(f(x_\mu), y_\mu) + \frac{\text{weight\_decay}}2\|w\|^2`.
 
     Args: ``batch_size`` None is the full batch; batches come from a fresh shuffle each epoch, the same for all
-    members. ``optimiser`` "sgd" (with ``momentum``) or "adam" (with ``betas``). ``schedule`` "constant", "linear",
+    members. ``optimiser`` "sgd" (with ``momentum``), "adam" (with ``betas``) or a geometry: :class:`Steepest` descent in a
+    norm, :class:`Mirror` descent. ``schedule`` "constant", "linear",
     "cosine" or a function of the step giving the factor on the learning rate. ``mixup`` is the parameter of the Beta
     law of Zhang et al. (2018), 0 for none: losses of both partners are mixed. ``centre`` trains f − f₀. ``stop`` is a
     loss value, "fitted" or a rule; members that meet it rest while the others go on. The trajectory is recorded at
@@ -65,7 +67,7 @@ class GradientDescent:
     learning_rate: float = 0.1
     steps: int = 1000
     batch_size: int | None = None
-    optimiser: str = "sgd"
+    optimiser: str | Geometry = "sgd"
     momentum: float = 0.0
     betas: tuple[float, float] = (0.9, 0.999)
     weight_decay: float = 0.0
@@ -84,8 +86,12 @@ class GradientDescent:
     needs: ClassVar[Needs] = "network"
 
     def __post_init__(self) -> None:
-        if self.optimiser not in OPTIMISERS:
-            raise ValueError(f"optimiser must be one of {', '.join(OPTIMISERS)}; got {self.optimiser!r}.")
+        if not isinstance(self.optimiser, Geometry) and self.optimiser not in OPTIMISERS:
+            raise ValueError(f"optimiser must be one of {', '.join(OPTIMISERS)} or a geometry; got {self.optimiser!r}.")
+        if isinstance(self.optimiser, Geometry) and self.momentum:
+            raise ValueError("momentum belongs to 'sgd'; a geometry of descent has none.")
+        if isinstance(self.optimiser, Mirror) and self.noise:
+            raise ValueError("noise on the weights would leave the mirror's dual weights behind; use 'sgd' with noise.")
         if set(self.keep) - {"outputs", "params"}:
             raise ValueError(f"keep may name 'outputs' and 'params'; got {self.keep}.")
         if self.augment is not None and self.centre:
@@ -117,7 +123,7 @@ class GradientDescent:
                 f"network outputs (n, outputs) must match targets {tuple(y.shape)}; got {tuple(f0.shape[1:])}."
             )
         offset = f0 if self.centre else None
-        optimiser = OPTIMISERS[self.optimiser](members.flat, self.momentum, self.betas)
+        optimiser = self._rule(members.flat)
         finished = torch.zeros(K, dtype=torch.bool)
         steps = torch.zeros(K, dtype=torch.long)
         wanted, checking = set(self.recorded_steps()), self.stop is not None
@@ -175,6 +181,11 @@ class GradientDescent:
             steps=steps,
             finished=finished,
         )
+
+    def _rule(self, start: Tensor) -> UpdateRule:
+        if isinstance(self.optimiser, Geometry):
+            return self.optimiser.rule(start.clone())
+        return OPTIMISERS[self.optimiser](start, self.momentum, self.betas)
 
     def _gradient(
         self,
