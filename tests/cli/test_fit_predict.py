@@ -144,3 +144,62 @@ def test_mistakes_end_in_one_line(model, table, tmp_path, capsys):
         "--out",
         tmp_path / "x.npz",
     )
+
+
+def test_learnt_features_go_into_the_file_without_pickle_and_name_their_columns(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(130, 5)).round(4), columns=list("abcde"))
+    frame["kind"] = rng.choice(["x", "z"], 130)
+    frame["y"] = np.sin(3 * frame["c"])
+    frame[:100].to_csv(tmp_path / "a.csv", index=False)
+    frame[100:].to_csv(tmp_path / "new.csv", index=False)
+    options = ("--target", "y", "--arch", "laplace", "--out", tmp_path / "m.npz")
+    code, out, err = told(capsys, "fit", tmp_path / "a.csv", *options, "--features", "learn")
+    assert code == 0, err
+    assert "laplace + features" in out
+    assert "columns that count most: c (" in out
+    with np.load(tmp_path / "m.npz", allow_pickle=False) as file:
+        assert file["moment"].shape == (7, 7)  # five numbers and two words
+    code, out, err = told(capsys, "predict", tmp_path / "m.npz", tmp_path / "new.csv")
+    assert code == 0, err
+    want = ps.KernelMachine("laplace", features="learn").fit(frame[:100].drop(columns="y"), frame["y"][:100])
+    got = pd.read_csv(io.StringIO(out))["prediction"]
+    np.testing.assert_allclose(got, want.predict(frame[100:].drop(columns="y")), rtol=1e-6)
+    plain = ps.KernelMachine("laplace").fit(frame[:100].drop(columns="y"), frame["y"][:100])
+    assert not np.allclose(got, plain.predict(frame[100:].drop(columns="y")), rtol=1e-2)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--features", "yes"), "needs features of 'learn', None; got 'yes'"),
+        (("--features", "learn", "--arch", "fcn-1/sign"), "can be differentiated and mapped; fcn-1/sign cannot"),
+        (("--features", "learn", "--head", "svm"), "goes with head='regression'"),
+    ],
+)
+def test_features_that_cannot_be_learnt_are_refused_in_one_line(words, said, table, tmp_path, capsys):
+    table[["size", "y"]].to_csv(tmp_path / "a.csv", index=False)
+    code, _, err = told(capsys, "fit", tmp_path / "a.csv", "--target", "y", "--out", tmp_path / "m.npz", *words)
+    assert code == 2
+    assert said in err
+    assert "Traceback" not in err
+    assert not (tmp_path / "m.npz").exists()
+
+
+def test_images_whose_kernel_is_averaged_over_flips_have_no_columns_to_name(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 1, 4, 4))
+    np.savez(tmp_path / "a.npz", X=X, y=np.where(X[:, 0, :, 0].sum(1) + X[:, 0, :, -1].sum(1) > 0, 1, 0))
+    code, out, err = told(
+        capsys,
+        "fit",
+        tmp_path / "a.npz",
+        "--out",
+        tmp_path / "m.npz",
+        "--features",
+        "learn",
+        "--task",
+        "classification",
+    )
+    assert code == 0, err
+    assert "features" in out

@@ -3,13 +3,14 @@
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 import priorscope as ps
 from priorscope.models import MappedInputs, MappedPatches
 from priorscope.sklearn import KernelMachine
-from priorscope.sklearn._features import column_shares
 from priorscope.sklearn._inputs import Inputs
 from priorscope.sklearn._left_out import may_be_closed
+from priorscope.sklearn._slopes import column_shares
 
 
 def problem(n=160, d=8, seed=0):
@@ -117,3 +118,68 @@ def test_features_are_not_left_out_in_closed_form_and_want_a_kernel_that_can():
         KernelMachine(features="learn", head="svm").fit(X, y > 0)
     with pytest.raises(ValueError, match="can be differentiated and mapped"):
         KernelMachine("fcn-1/sign", features="learn").fit(X, y)
+
+
+def test_rivals_are_behind_the_machine_with_features(learnt):
+    """R² 0.9 against less than half of it: no kernel without features may be called level; on noise nothing is behind."""
+    others = [r for r in learnt.report_.rivals if r.key != learnt.report_.chosen.key]
+    assert others
+    assert not any(r.level for r in others)
+    plain = next(r for r in others if r.name == "laplace")
+    assert plain.behind == pytest.approx(plain.score - plain.score * (1 - learnt.features_.gain), rel=1e-6)
+    assert "0 of 1 other kernels are level" in str(learnt.report_)
+
+
+def moved(machine, x, step=1e-4):
+    """Central differences (n, columns) of predictions."""
+    found = []
+    for j in range(x.shape[1]):
+        e = np.zeros(x.shape[1])
+        e[j] = step
+        found.append((machine.predict(x + e) - machine.predict(x - e)) / (2 * step))
+    return np.stack(found, 1)
+
+
+def test_gradients_are_differences_of_predictions_in_the_users_units(learnt):
+    X, y = problem()
+    scaled = X * np.array([1, 10, 100, 1, 1, 1, 1, 0.1]) + 5
+    machine = KernelMachine("gaussian", features="learn").fit(scaled, 7 * y)
+    new = np.random.default_rng(1).normal(size=(9, 8)) * scaled.std(0) + scaled.mean(0)
+    for fitted, at in ((learnt, X[:7] + 0.3), (machine, new)):
+        got = fitted.gradients(torch.from_numpy(at))[:, 0].numpy()
+        np.testing.assert_allclose(got, moved(fitted, at), rtol=1e-4, atol=1e-4 * np.abs(got).max())
+    assert not np.allclose(got, moved(machine, at) / machine.inputs_.scale, rtol=0.1)  # units matter
+
+
+def test_the_outer_product_of_a_machine_shows_its_directions():
+    w = np.array([1.0, -1.0, 0, 0, 0]) / 2**0.5
+    X = np.random.default_rng(0).normal(size=(150, 5))
+    machine = KernelMachine("laplace", features="learn").fit(X, np.sin(3 * X @ w))
+    M = ps.probes.gradient_outer_product(machine, torch.from_numpy(X))
+    g = machine.gradients(torch.from_numpy(X))[:, 0]
+    torch.testing.assert_close(M.matrix, g.T @ g / len(g))
+    top = machine.directions_[0]
+    assert abs(top @ w) > 0.99
+    np.testing.assert_allclose(machine.directions_ @ machine.directions_.T, np.eye(5), atol=1e-10)
+    scale = machine.inputs_.scale
+    own = np.linalg.eigh(M.matrix.numpy() * np.outer(scale, scale))[1][:, -1]
+    assert abs(own @ top) == pytest.approx(1.0, abs=1e-8)
+    assert abs(top @ np.array([0, 0, 1.0, 0, 0])) < 0.2
+
+
+def test_whitened_images_have_slopes_by_pixel_and_marks_have_none():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 1, 2, 4)) + rng.normal(size=(40, 1, 1, 1))
+    machine = KernelMachine("fcn-2", flips=False).fit(X, X[:, 0, 0, 0] - X[:, 0, 1, 2])
+    assert machine.inputs_.matrix.size
+    got = machine.gradients(torch.from_numpy(X[:3]))
+    assert got.shape == (3, 1, 1, 2, 4)
+    step = 1e-4 * np.eye(8)[3].reshape(1, 2, 4)
+    change = (machine.predict(X[:3] + step) - machine.predict(X[:3] - step)) / 2e-4
+    np.testing.assert_allclose(got.reshape(3, 8)[:, 3], change, rtol=1e-5)
+    stepped = KernelMachine("fcn-1", inputs="steps").fit(X[:, 0, 0], X[:, 0, 0, 0])
+    with pytest.raises(ValueError, match="marks without a slope"):
+        stepped.gradients(torch.zeros(1, 4))
+    with pytest.raises(ValueError, match="inputs='standard'"):
+        _ = stepped.directions_
+    assert stepped.feature_importances_.argmax() == 0

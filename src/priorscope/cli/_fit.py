@@ -45,6 +45,7 @@ def fit(
     from rich.console import Console
 
     import priorscope as ps
+    from priorscope.contracts import FeatureKernel, missing
 
     machine = ps.KernelMachine(
         arch,
@@ -67,7 +68,7 @@ def fit(
     machine.target_name_ = name
     machine.save(out)
     screen = Console(soft_wrap=True)
-    told = [_leading(machine)] if features is not None else []
+    told = [_leading(machine)] if features is not None and not missing(machine.model_, FeatureKernel) else []
     for line in (f"target: {name}", *notes, str(machine.report_), *told, f"written to {out}"):
         screen.print(line, markup=False, highlight=False)
 

@@ -17,7 +17,7 @@ from priorscope.sklearn._inputs import Inputs
 from priorscope.sklearn._loss import Problem, losses
 from priorscope.sklearn._search import Candidate, Found, measure
 
-__all__ = ["LearntFeatures", "column_shares", "with_features"]
+__all__ = ["LearntFeatures", "with_features"]
 
 Array = NDArray[np.float64]
 COMPARED = 1500  # rows on which kernels with and without features are compared where there are more
@@ -77,7 +77,8 @@ def with_features(
 
     With and without features a kernel is measured alike (:class:`priorscope.inference.FeatureMachine`: every row under an M
     that has not seen it); the ratio of the two losses, times the leave-one-out loss without features, is what is compared
-    with the chosen kernel on the same rows.
+    with the chosen kernel on the same rows. Rivals without features are as far behind as that says, beyond what they were
+    behind the best of them; the two standard errors are added in squares.
     """
     best = choice.candidate
     tried = _bases(choice, plain, auto)
@@ -108,7 +109,9 @@ def with_features(
         final = measure(changed, changed.inputs(rows), problem, kinds=(kind,), metric=metric, ridge=ridge)[0]
         final, flattered = _honest(final, fit, problem, metric)
     learnt = replace(learnt, kept=True, flattered=flattered)
-    rivals = (final.rival, *choice.rivals)
+    apart, unsure = own - expected, _unsure(fit, problem, metric)
+    behind = (replace(r, behind=r.behind + apart, error=float(np.hypot(r.error, unsure))) for r in choice.rivals)
+    rivals = (final.rival, *behind)
     return Choice(changed, kind, final, rivals, (*choice.notes, str(learnt))), learnt
 
 
@@ -153,6 +156,14 @@ def _loss(
     return measure(fixed, x, problem.part(some), kinds=(kind,), metric=metric, ridge=ridge)[0].rival.score
 
 
+def _unsure(fit: FittedFeatures, problem: Problem, metric: str) -> float:
+    """Standard error of what features gain, from losses paired row by row."""
+    assert fit.plan is not None
+    part = problem.part(fit.plan.rows)
+    gaps = losses(fit.plan.plain, part, metric) - losses(fit.plan.scores, part, metric)
+    return float(gaps.std(ddof=1) / np.sqrt(len(gaps)))
+
+
 def _honest(found: Found, fit: FittedFeatures, problem: Problem, metric: str) -> tuple[Found, float]:
     """Left-out scores as rows that M has not seen would have them: errors grown to the size that was measured so."""
     assert fit.plan is not None
@@ -168,22 +179,3 @@ def _honest(found: Found, fit: FittedFeatures, problem: Problem, metric: str) ->
         found.rival, score=float(each.mean()), squared=float(losses(scores, problem, "squared").mean()), wrong=wrong
     )
     return replace(found, rival=rival, loss=each, scores=scores), grown
-
-
-def column_shares(inputs: Inputs, squares: Array) -> Array:
-    """Shares of the squared slope by column of the rows, from those by number that the kernel sees.
-
-    Example:
-        >>> two = Inputs.learnt(np.array([[0.0, 1.0], [2.0, 4.0]]), (2,))
-        >>> column_shares(two, np.array([3.0, 1.0])).tolist()
-        [0.75, 0.25]
-    """
-    columns = len(inputs.median)
-    if inputs.form == "standard":
-        own = squares
-    else:
-        plain = squares[:columns] if inputs.form == "codes" else np.zeros(columns)
-        marks = squares[columns:] if inputs.form == "codes" else squares
-        own = plain + np.bincount(inputs.owners, marks, minlength=columns)
-    shares: Array = own / max(float(own.sum()), 1e-300)
-    return shares

@@ -14,21 +14,22 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from priorscope.checks import FRACTION, check
-from priorscope.contracts import FeatureKernel, KernelModel, Shape, kernel_matrix, require
+from priorscope.contracts import KernelModel, Shape, kernel_matrix
 from priorscope.inference import RidgePath
 from priorscope.sklearn._by_task import EitherTask, classifies
 from priorscope.sklearn._estimator import is_frame, only_if
-from priorscope.sklearn._features import LearntFeatures, column_shares
+from priorscope.sklearn._features import LearntFeatures
 from priorscope.sklearn._fit import fitted, settings_checked
 from priorscope.sklearn._loss import probabilities
 from priorscope.sklearn._rows import Rows, needs_encoding
 from priorscope.sklearn._save import load, save
+from priorscope.sklearn._slopes import column_shares, column_slopes, input_slopes, leading
 from priorscope.sklearn._spread import Spread, radius
 
 __all__ = ["KernelMachine"]
 
 Array = NDArray[np.float64]
-SEEN = 500  # rows at which gradients are taken for importances
+DIRECTIONS = 10  # that are told at most
 
 
 class KernelMachine(EitherTask):
@@ -213,19 +214,39 @@ class KernelMachine(EitherTask):
             np.int64(1)
         """
         check_is_fitted(self, "dual_coef_")
-        model = require(
-            self.model_,
-            FeatureKernel,
-            "a kernel that can be differentiated",
-            "Use an Architecture or a kernel of the distance.",
-        )
-        z = self.X_fit_
-        some = z if len(z) <= SEEN else z[:: -(-len(z) // SEEN)]
-        g = model.expansion_gradients(some, z, torch.from_numpy(np.ascontiguousarray(self.dual_coef_)), kind=self.kind_)
-        flat = g.flatten(2).numpy()
-        if self.inputs_.matrix.size:
-            flat = flat @ self.inputs_.matrix.T
-        return column_shares(self.inputs_, (flat**2).mean((0, 1)))
+        return column_shares(self.inputs_, (input_slopes(self) ** 2).mean((0, 1)))
+
+    @property
+    def directions_(self) -> Array:
+        r"""Unit vectors (up to 10, columns) along which the predictor varies most, the steepest first: eigenvectors of
+        :math:`E[\nabla f\nabla f^\top]` over training rows, columns in units of their standard deviation. Signs are such that
+        the largest entry is positive.
+
+        Example:
+            >>> X = np.random.default_rng(0).normal(size=(80, 3))
+            >>> machine = KernelMachine("laplace", features="learn").fit(X, np.sin(2 * (X[:, 0] + X[:, 1])))
+            >>> machine.directions_[0].round(1).tolist()
+            [0.7, 0.7, 0.0]
+        """
+        check_is_fitted(self, "dual_coef_")
+        return leading(column_slopes(self), DIRECTIONS)
+
+    def gradients(self, inputs: torch.Tensor) -> torch.Tensor:
+        """Gradients (n, outputs, *input_shape) in rows as :meth:`predict` takes them: of numbers in the units of the targets,
+        of classes of their scores. For :func:`priorscope.probes.gradient_outer_product`.
+
+        Example:
+            >>> X = np.random.default_rng(0).normal(size=(60, 2))
+            >>> machine = KernelMachine("fcn-1", inputs="standard").fit(X, 3 * X[:, 0])
+            >>> machine.gradients(torch.zeros(1, 2)).round().tolist()
+            [[[3.0, 0.0]]]
+        """
+        check_is_fitted(self, "dual_coef_")
+        rows = self._numbers(inputs.numpy())
+        slopes = column_slopes(self, self.inputs_(rows)) / self.inputs_.scale
+        if self.task_ != "classification":
+            slopes = slopes * np.asarray(self.target_scale_)[None, :, None]
+        return torch.from_numpy(slopes).reshape(len(inputs), -1, *inputs.shape[1:])
 
     @property
     def column_names_(self) -> tuple[str, ...]:
