@@ -225,8 +225,8 @@ class KernelMachine(EitherTask):
         Example:
             >>> X = np.random.default_rng(0).normal(size=(80, 3))
             >>> machine = KernelMachine("laplace", features="learn").fit(X, np.sin(2 * (X[:, 0] + X[:, 1])))
-            >>> machine.directions_[0].round(1).tolist()
-            [0.7, 0.7, 0.0]
+            >>> bool(abs(machine.directions_[0] @ [0.5**0.5, 0.5**0.5, 0.0]) > 0.99)
+            True
         """
         check_is_fitted(self, "dual_coef_")
         return leading(column_slopes(self), DIRECTIONS)
