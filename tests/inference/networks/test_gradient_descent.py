@@ -110,7 +110,7 @@ def test_factories_are_called_with_the_seed(data):
 
 
 def test_messages(data):
-    with pytest.raises(ValueError, match="optimiser must be one of sgd, adam; got 'lion'"):
+    with pytest.raises(ValueError, match="optimiser must be one of sgd, adam or a geometry; got 'lion'"):
         GradientDescent(optimiser="lion")
     with pytest.raises(ValueError, match="steps >= 1"):
         GradientDescent(steps=0)
