@@ -521,6 +521,7 @@ def main() -> int:
     parser.add_argument(
         "--rooms", default="", help="folders below src/priorscope, comma-separated; all that compute if empty"
     )
+    parser.add_argument("--kinds", default="", help="kinds of faults, comma-separated; all if empty")
     parser.add_argument("--only", default="", help="FILE:LINE: every fault of that line instead of a choice")
     parser.add_argument(
         "--named", nargs="?", const="", help="the listed faults instead of a choice; those with this word alone"
@@ -538,6 +539,7 @@ def main() -> int:
         taken = named(ROOT, options.named)
     else:
         found = possible(ROOT, [r for r in options.rooms.split(",") if r])
+        found = [f for f in found if not options.kinds or f.kind in options.kinds.split(",")]
         if options.only:
             name, line = options.only.rsplit(":", 1)
             taken = [f for f in found if f.file.endswith(name) and f.line == int(line)]

@@ -38,6 +38,10 @@ class Interval:
     low: float
     high: float
 
+    def __post_init__(self) -> None:
+        if self.low > self.high:
+            raise ValueError(f"an interval needs low ≤ high; got {self.low} and {self.high}.")
+
     def contains(self, x: float) -> bool:
         """Whether ``x`` lies in the closed interval."""
         return self.low <= x <= self.high

@@ -207,8 +207,8 @@ class Predictors:
         fit = [c for c in candidates if trainable(c.candidate, outputs) or isinstance(c.candidate.model, UserNetwork)]
         queue = sorted(fit, key=lambda c: (not isinstance(c.candidate.model, UserNetwork), order.get(c.name, 0.0)))
         own = sum(isinstance(c.candidate.model, UserNetwork) for c in queue)
-        left, out = _BUDGET, [c.name for c in queue[own + _MOST :]]
-        queue = queue[: own + _MOST]
+        most = own + _MOST
+        left, queue, out = _BUDGET, queue[:most], [c.name for c in queue[most:]]
         if out:
             self.notes.append(f"networks were trained for the {_MOST} best kernel machines, not for {', '.join(out)}")
         for k, c in enumerate(queue):

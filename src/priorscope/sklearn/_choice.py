@@ -90,8 +90,7 @@ def choose(rows: Array, plain: Inputs, problem: Problem, wishes: Wishes, *, exac
         notes.append(
             f"{len(race.every)} kernels were compared on {len(part)} of {n} rows; the best {most} used all rows"
         )
-    rivals = [best.rival, *(r for r in race.rivals(best) if r.key != best.rival.key)]
-    return Choice(best.candidate, best.rival.kind, best, tuple(rivals), tuple(notes))
+    return Choice(best.candidate, best.rival.kind, best, race.rivals(best), tuple(notes))
 
 
 def _screen(rows: Array, plain: Inputs, problem: Problem, wishes: Wishes, exact: bool) -> NDArray[np.int64]:

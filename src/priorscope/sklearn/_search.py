@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import sem
 from torch import Tensor
 
 from priorscope.contracts import KernelModel, kernel_matrices, settled
@@ -125,13 +126,12 @@ class Race:
         return sorted(self.every, key=lambda f: f.order)[:count]
 
     def rivals(self, best: Found) -> tuple[Rival, ...]:
-        """All by their distance to ``best`` and the standard error of that, from losses paired sample by sample."""
+        """``best``, then all others by their distance to it, with its standard error: losses are paired sample by sample."""
         stated = next(f for f in self.every if f.rival.key == best.rival.key)
         rivals = []
         for f in self.every:
-            gap = f.loss - stated.loss
-            error = float(gap.std(ddof=1) / np.sqrt(len(gap))) if len(gap) > 1 else 0.0
-            rivals.append(
-                best.rival if f.rival.key == best.rival.key else replace(f.rival, behind=float(gap.mean()), error=error)
-            )
-        return ranked(rivals)
+            if f.rival.key != best.rival.key:
+                gap = f.loss - stated.loss
+                error = float(sem(gap)) if len(gap) > 1 else 0.0
+                rivals.append(replace(f.rival, behind=float(gap.mean()), error=error))
+        return best.rival, *ranked(rivals)

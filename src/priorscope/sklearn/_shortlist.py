@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from scipy.stats import sem
 from sklearn.base import BaseEstimator, clone
 from sklearn.metrics import roc_auc_score
 from sklearn.utils import Tags, assert_all_finite
@@ -254,4 +255,4 @@ def _loss(scores: Array, problem: Problem, metric: str) -> tuple[float, float]:
         area = roc_auc_score(problem.labels, p[:, 1] if binary else p, multi_class="ovr")
         return 1 - float(area), float(np.sqrt(area * (1 - area) / len(scores)))
     each = losses(scores, problem, metric)
-    return float(each.mean()), float(each.std(ddof=1) / np.sqrt(len(each)))
+    return float(each.mean()), float(sem(each))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.stats import gmean
 
 from priorscope.lab import Measured, NotMeasured
 from priorscope.statistics import Interval, seed_interval, share_interval
@@ -51,7 +52,7 @@ def excess(row: pd.Series, one: tuple[float, float], among: Places) -> float:
         (one[1] + half) / (second[first.argmin()] + half),
         (one[0] + half) / (first[second.argmin()] + half),
     ]
-    return float(np.exp(np.mean(np.log(ratios))))
+    return float(gmean(ratios))
 
 
 def _of(row: pd.Series, name: str) -> tuple[float, float]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import gmean, sem
 from torch import Tensor
 
 from priorscope.contracts import FeatureKernel, kernel_matrix
@@ -207,7 +208,7 @@ def _surely_better(learning: Learning, learnt: Array, plain: Array) -> bool:
     """Whether squared errors are lower by more than two standard errors, row by row: many settings were tried on few rows."""
     w = learning.weights / learning.weights.mean()
     gap = w * (((plain - learning.targets) ** 2).mean(1) - ((learnt - learning.targets) ** 2).mean(1))
-    return bool(gap.mean() > SURE * gap.std(ddof=1) / np.sqrt(len(gap)))
+    return bool(gap.mean() > SURE * sem(gap))
 
 
 def _measure(
@@ -234,7 +235,7 @@ def _measure(
             scores[:, fold] = _left_out(K, learning, ridges)[:, fold]
             states[k] = model, K
             relatives.append(relative)
-        inner.append(float(np.exp(np.mean(np.log(relatives)))))
+        inner.append(float(gmean(relatives)))
         kept.append(_best_ridge(scores, learning))
         if kept[-1][0] > kept[-2][0]:
             break

@@ -71,5 +71,5 @@ class TracedRectifier(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *slopes: Tensor) -> Tensor:
-        (q,) = ctx.saved_tensors
-        return SmoothRectifier().pull(SmoothRectifier.slope * slopes[0], q)
+        (q,), (slope,) = ctx.saved_tensors, slopes
+        return SmoothRectifier().pull(SmoothRectifier.slope * slope, q)

@@ -38,7 +38,7 @@ class Gaussian(Nonlinearity):
     def _determinant(self, k12: Tensor, k11: Tensor, k22: Tensor) -> Tensor:
         b = self.precision
         d = 1 + 2 * b * (k11 + k22) + 4 * b * b * determinant(k12, k11, k22)
-        if steep(k11, k22, 1 / (2 * b)):
+        if steep(k11, k22, 1 / b):  # the error below is at most b times the larger variance times UNSURE
             refuse_unresolved("Gaussian", 4 * b * b * k11 * k22 * UNSURE / d, k12, k11, k22)
         return d
 

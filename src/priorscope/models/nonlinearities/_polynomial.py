@@ -167,9 +167,7 @@ class Hermite(Nonlinearity):
         return _hermite(self.degree, k12, k11, k22)
 
     def derivative_covariance(self, k12: Tensor, k11: Tensor, k22: Tensor) -> Tensor:
-        if self.degree == 0:
-            return torch.zeros_like(k12)
-        return self.degree * _hermite(self.degree - 1, k12, k11, k22)
+        return self.degree * _hermite(self.degree - 1, k12, k11, k22)  # an empty sum below degree zero
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
+from scipy.stats import gmean
 
 from priorscope.lab import Measured, NotMeasured
 from priorscope.papers.diffeomorphisms._stability_measures import counted, geometric, responding
@@ -119,5 +120,5 @@ def augmented_ratio(table: pd.DataFrame) -> Measured:
     both = frame[frame.augment == "diffeo"].merge(frame[frame.augment == "none"], on=key, suffixes=("_moved", "_plain"))
     if len(both) < 2:
         raise NotMeasured("fewer than two networks trained both ways")
-    errors = float(np.exp(np.log(both.error_moved / both.error_plain).mean()))
+    errors = float(gmean(both.error_moved / both.error_plain))
     return Measured(geometric((both.R_moved / both.R_plain).to_numpy()), f"errors change by a factor {errors:.2f}")

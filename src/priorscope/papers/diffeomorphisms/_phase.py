@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+from scipy.stats import gmean
 
 from priorscope.data.deformations import (
     fold_temperatures,
@@ -83,8 +84,8 @@ def displacement_ratio(table: pd.DataFrame) -> Measured:
     """δ² at the centre over (π/4) n²T ln c, geometric mean over cutoffs."""
     c, values = _strict(table, "centre")
     law = math.pi / 4 * np.log(c)
-    over_image = float(np.exp(np.log(_strict(table, "image_exact")[1][0] / law).mean()))
-    found = over_draws(values, lambda v: float(np.exp(np.log(v.mean(0) / law).mean())))
+    over_image = float(gmean(_strict(table, "image_exact")[1][0] / law))
+    found = over_draws(values, lambda v: float(gmean(v.mean(0) / law)))
     return Measured(found, f"over the image, exactly: {over_image:.3f}")
 
 
@@ -100,7 +101,7 @@ def stretch_ratio(table: pd.DataFrame) -> Measured:
     """The median largest stretch at T_max, where the formula gives one: geometric mean over cutoffs."""
     c, values = _strict(table, "stretch")
     each = ", ".join(f"{int(a)}: {b:.2f}" for a, b in zip(c, values.mean(0)))
-    return Measured(over_draws(values, lambda v: float(np.exp(np.log(v.mean(0)).mean()))), f"by cutoff {each}")
+    return Measured(over_draws(values, lambda v: float(gmean(v.mean(0)))), f"by cutoff {each}")
 
 
 def bijective_share(table: pd.DataFrame) -> Measured:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import torch
 from numpy.typing import NDArray
+from scipy.stats import gmean
 from torch import Tensor
 
 from priorscope.contracts import KernelModel, kernel_matrix
@@ -108,7 +109,7 @@ def _gain(sizes: NDArray[np.int64], without: NDArray[np.float64], built_in: NDAr
     if not seen.any():
         raise ValueError("the two curves share no error within the sizes; widen the range from least to largest.")
     needed = log_interpolate(built_in[seen], without[::-1], sizes[::-1])  # errors fall with size
-    return float(np.exp(np.log(needed / sizes[seen]).mean()))
+    return float(gmean(needed / sizes[seen]))
 
 
 def _convolution(point: Point) -> Metrics:

@@ -32,9 +32,8 @@ def _errors(rows: pd.DataFrame, column: str) -> tuple[np.ndarray, np.ndarray]:
 def _slope(n: np.ndarray, curves: np.ndarray) -> Interval:
     """−slope of the mean curve over its last decade, with the interval over draws."""
     kept = n >= n[-1] / 10
-    centred = np.log(n[kept]) - np.log(n[kept]).mean()
     found = seed_interval(
-        curves[:, kept], lambda c: float(np.log(np.maximum(c.mean(0), 1e-12)) @ centred / (centred @ centred))
+        curves[:, kept], lambda c: float(np.polyfit(np.log(n[kept]), np.log(np.maximum(c.mean(0), 1e-12)), 1)[0])
     )
     return Interval(-found.value, -found.high, -found.low)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from scipy.stats import gmean
 
 from priorscope.lab import Measured, NotMeasured
 from priorscope.papers._over_draws import over_draws
@@ -47,7 +48,7 @@ def lazy_over_feature(table: pd.DataFrame) -> Measured:
 
     def ratio(members: np.ndarray) -> float:
         found = stars(members)
-        return float(np.exp(np.log(found[at >= LAZY]).mean() - np.log(found[at <= FEATURE]).mean()))
+        return float(gmean(found[at >= LAZY]) / gmean(found[at <= FEATURE]))
 
     by_seed = np.moveaxis(fitted, 2, 0)  # (seeds, W, A)
     value = stars(by_seed)

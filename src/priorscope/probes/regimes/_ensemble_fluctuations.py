@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.stats import sem
 
 from priorscope.checks import checked, each, whole
 from priorscope.statistics import Interval, seed_interval
@@ -78,7 +79,7 @@ def fluctuations(outputs: ArrayLike, targets: ArrayLike, sizes: Sequence[int] = 
         groups = F[: len(F) // m * m].reshape(-1, m, len(y)).mean(1)
         errors = (groups * y <= 0).mean(1)
         error.append(errors.mean())
-        spread.append(errors.std(ddof=1) / np.sqrt(len(errors)) if len(errors) > 1 else np.nan)
+        spread.append(float(sem(errors)) if len(errors) > 1 else np.nan)
     value = float(F.var(0, ddof=1).mean())
     variance = Interval(value, -np.inf, np.inf)  # two members say nothing about the error of their variance
     if len(F) > 2:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
+from scipy.stats import gmean
 from torch import Tensor
 
 from priorscope.checks import POSITIVE, checked, each, optional, whole
@@ -148,11 +149,11 @@ def _error(fitted: FittedNetworks, data: LabelledData) -> Tensor:
 
 def _between(scales: np.ndarray, change: np.ndarray) -> np.ndarray:
     """Three scales inside the interval that holds the crossover; beyond the ladder when none does."""
-    level = np.log(np.maximum(change, 1e-300)).mean(1)
+    level = gmean(np.maximum(change, 1e-300), axis=1)
     for i in range(len(scales) - 1):
-        if level[i] >= 0 > level[i + 1]:
+        if level[i] >= 1 > level[i + 1]:
             return np.geomspace(scales[i], scales[i + 1], 5)[1:-1]
-    if level[0] < 0:
+    if level[0] < 1:
         return np.geomspace(scales[0] / 100, scales[0], 4)[:-1]
     return np.geomspace(scales[-1], scales[-1] * 100, 4)[1:]
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.stats import gmean, sem
 
 if TYPE_CHECKING:
     import altair as alt
@@ -78,7 +79,7 @@ class Regime:
     def name(self) -> str:
         """Which side of the crossover the system's own alpha lies on; within a factor 3 it is the crossover."""
         if not np.isfinite(self.crossover):
-            return "lazy" if float(np.exp(np.log(self.kernel_change[self.row]).mean())) < 1 else "feature"
+            return "lazy" if _mean(self.kernel_change[self.row]) < 1 else "feature"
         if abs(np.log(self.alpha / self.crossover)) < np.log(3):
             return "crossover"
         return "lazy" if self.alpha > self.crossover else "feature"
@@ -137,7 +138,7 @@ class Regime:
         said = f"Test error {low.mean():.3g} at output scale {self.alphas[0]:.2g}, {high.mean():.3g} at {self.alphas[-1]:.2g}"
         if min(len(low), len(high)) < 2:
             return f"{said} (one seed: not enough to say which is better)."
-        noise = 2 * float(np.hypot(low.std(ddof=1) / len(low) ** 0.5, high.std(ddof=1) / len(high) ** 0.5))
+        noise = 2 * float(np.hypot(sem(low), sem(high)))
         gap = float(low.mean() - high.mean())
         tail = "no difference beyond the seeds" if abs(gap) <= noise else ("the larger" if gap > 0 else "the smaller")
         return f"{said}: {tail}{'' if tail.startswith('no') else ' one does better'}."
@@ -175,4 +176,4 @@ class Regime:
 
 
 def _mean(values: np.ndarray) -> float:
-    return float(np.exp(np.log(np.maximum(values, 1e-300)).mean()))
+    return float(gmean(np.maximum(values, 1e-300)))

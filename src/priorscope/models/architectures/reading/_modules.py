@@ -66,9 +66,9 @@ def read_module(module: nn.Module, name: str, input: Signal, variances: str) -> 
     kind = type(module)
     if kind in OURS:
         return _ours(module, name, input)
-    if isinstance(module, nn.Linear) and kind is nn.Linear:
+    if type(module) is nn.Linear:
         return _linear(module, name, input, variances)
-    if isinstance(module, nn.Conv1d | nn.Conv2d) and kind in (nn.Conv1d, nn.Conv2d):
+    if type(module) is nn.Conv1d or type(module) is nn.Conv2d:
         return _convolution(module, name, input, variances)
     if kind not in READERS:
         raise refused(f"the module {kind.__name__} ({name})")

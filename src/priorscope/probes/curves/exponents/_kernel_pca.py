@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from scipy.stats import gmean
 
 from priorscope.contracts import is_kernel_model, is_triple, kernel_matrix, settled
 
@@ -86,7 +87,7 @@ def _bins(power: Array, first: int, last: int) -> tuple[Array, Array]:
     """Mean ranks (geometric) and mean powers in logarithmic bins of ranks first..last, four bins per factor of two."""
     edges = np.unique(np.round(np.geomspace(first, last + 1, max(6, int(4 * np.log2(last / first + 1))))).astype(int))
     pairs = list(pairwise(edges))
-    ranks = [np.exp(np.log(np.arange(a, b)).mean()) for a, b in pairs]
+    ranks = [gmean(np.arange(a, b)) for a, b in pairs]
     return np.array(ranks), np.array([power[a - 1 : b - 1].mean() for a, b in pairs])
 
 

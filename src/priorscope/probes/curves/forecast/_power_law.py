@@ -44,9 +44,8 @@ def local_power_law(sizes: Array, errors: Array, covariance: Array, at: Array) -
     prediction (Rasmussen & Williams 2006, eqs. 2.41-2.42) is averaged over offsets c and speeds of the drift, weighted by their
     restricted likelihood.
     """
-    inside = sizes >= sizes.max() / _WINDOW * 0.999
-    if inside.sum() < 3:
-        inside = np.arange(len(sizes)) >= len(sizes) - 3
+    last = np.arange(len(sizes)) >= len(sizes) - 3  # three at the least
+    inside = (sizes >= sizes.max() / _WINDOW * 0.999) | last
     z, E = np.log(sizes[inside] / sizes.max()), errors[inside]
     n = len(z)
     target = np.log(at / sizes.max())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import norm
+from scipy.stats import norm, sem
 
 from priorscope.checks import FRACTION, POSITIVE, SEED, check, checked, whole
 from priorscope.statistics import Interval
@@ -168,7 +168,7 @@ def early_stopping(
     done = (train <= END * train[0]) | ((met >= 1 - 1 / n) & _classes(y))
     end = int(np.argmax(done)) if done.any() else len(times) - 1
     apart = each - each[best]  # paired, sample by sample
-    error = apart.std(1, ddof=1) / np.sqrt(n)
+    error = sem(apart, axis=1)
     width = float(norm.ppf((1 + level) / 2))
     as_good = times[apart.mean(1) <= width * error]
     ahead = max(end, best)

@@ -54,9 +54,7 @@ class BlockEigenvalues:
 
     def truncation(self, q: int) -> float:
         """A bound of the error of every eigenvalue: the mass cut off times E u^M, for the M of the cut."""
-        even = self._moments((), q)
-        cut = (len(self.series.coefficients) - 1) // 2
-        return self.series.missing * float(np.exp(even.logs[min(cut, len(even.logs) - 1)]))
+        return self.series.missing * float(np.exp(self._moments((), q).logs[-1]))
 
     def _moments(self, degrees: tuple[int, ...], q: int) -> _Moments:
         key = (degrees, q)
