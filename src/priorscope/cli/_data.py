@@ -18,11 +18,12 @@ PUBLISHED = {
     "mnist": "70,000 digits of 28×28, about 12 MB to fetch",
     "fashion_mnist": "70,000 clothes of 28×28, about 31 MB to fetch",
     "cifar10": "60,000 colour images of 32×32, about 139 MB to fetch",
+    "g2": "162 atoms and small molecules with their energies, about 3 MB to fetch",
 }
 
 
 @app.command("get")
-def get(name: Annotated[str, typer.Argument(help="mnist, fashion_mnist or cifar10")]) -> None:
+def get(name: Annotated[str, typer.Argument(help="mnist, fashion_mnist, cifar10 or g2")]) -> None:
     """Fetch a data set into the cache (once), checking every file."""
     from priorscope import data
 

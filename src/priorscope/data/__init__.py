@@ -22,8 +22,11 @@ from priorscope.data.formats._registry import known_formats, register_format
 from priorscope.data.published._cifar2 import cifar2
 from priorscope.data.published._digits import digits
 from priorscope.data.published._fetch import FetchError, cache_folder
+from priorscope.data.published._g2 import g2
 from priorscope.data.published._keel import keel
 from priorscope.data.published._published import cifar10, fashion_mnist, get, mnist
+from priorscope.data.space._backbones import ARCHITECTURES, backbone, backbone_voxels, protein_folds
+from priorscope.data.space._molecules import Molecule, atom_spheres, coulomb_matrix, molecule_data
 from priorscope.data.space._on_sphere import on_sphere, project_images, sphere_points
 from priorscope.data.space._rays import cast_rays, mesh_on_sphere
 from priorscope.data.space._rotations import random_rotations
@@ -45,6 +48,7 @@ from priorscope.data.synthetic._stripe import stripe
 from priorscope.data.synthetic._templates import deformed_templates
 
 __all__ = [
+    "ARCHITECTURES",
     "Contents",
     "Data",
     "Dataset",
@@ -54,16 +58,21 @@ __all__ = [
     "FetchError",
     "Format",
     "Layout",
+    "Molecule",
     "ReadOptions",
     "SOLIDS",
     "Split",
     "Values",
     "as_dataset",
+    "atom_spheres",
+    "backbone",
+    "backbone_voxels",
     "cache_folder",
     "cast_rays",
     "cifar10",
     "cifar2",
     "circles",
+    "coulomb_matrix",
     "cube",
     "deform",
     "deformations",
@@ -79,6 +88,7 @@ __all__ = [
     "from_frame",
     "from_function",
     "from_torch",
+    "g2",
     "gaussian",
     "groups",
     "local_features",
@@ -93,10 +103,12 @@ __all__ = [
     "load_frame",
     "mesh_on_sphere",
     "mnist",
+    "molecule_data",
     "neighbour_products",
     "on_sphere",
     "product_of_spheres",
     "project_images",
+    "protein_folds",
     "random_labels",
     "random_patterns",
     "random_polynomial",

@@ -30,6 +30,7 @@ from priorscope.models.equivariant._group_pool import moves_of as group_moves
 from priorscope.models.equivariant._invariant import GroupAveraged, Invariant, invariant
 from priorscope.models.equivariant._moves import GridMove
 from priorscope.models.equivariant.points._network import point_network
+from priorscope.models.equivariant.spheres._molecules import molecule_network
 from priorscope.models.equivariant.spheres._networks import planar_cnn, spherical_cnn, spherical_resnet
 from priorscope.models.equivariant.steerable._networks import steerable_cnn, voxel_cnn
 from priorscope.models.kernels._covariance import Covariance
@@ -121,6 +122,7 @@ __all__ = [
     "load",
     "mixer",
     "mlp",
+    "molecule_network",
     "resnet18",
     "small_resnet",
     "solve_parity",

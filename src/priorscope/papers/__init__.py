@@ -62,6 +62,8 @@ REGISTRY: dict[str, str] = {
     "spherical-mnist": "priorscope.papers.equivariance._spherical_mnist",
     "tetris": "priorscope.papers.equivariance._tetris",
     "shapes": "priorscope.papers.equivariance._shapes",
+    "molecules": "priorscope.papers.equivariance._molecules",
+    "folds": "priorscope.papers.equivariance._folds",
     "homogeneous": "priorscope.papers.equivariance._homogeneous",
     "invariant-kernels": "priorscope.papers.equivariance._invariant_kernels",
 }

@@ -8,10 +8,10 @@ import pytest
 
 from priorscope import papers
 from priorscope.lab import Store, judge_paper, sweep
-from priorscope.papers.equivariance import _error, _spherical_mnist, _tetris
+from priorscope.papers.equivariance import _error, _folds, _molecules, _spherical_mnist, _tetris
 from priorscope.papers.equivariance._retrieval import retrieval
 
-NAMES = ["equivariance-error", "spherical-mnist", "tetris", "shapes"]
+NAMES = ["equivariance-error", "spherical-mnist", "tetris", "shapes", "molecules", "folds"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -86,3 +86,48 @@ def test_retrieval_by_hand():
     order = np.argsort(-(features[4] @ features.T)[:4], kind="stable")
     average[4] = 1 / (1 + int(np.flatnonzero(labels[:4][order] == 1)[0]))
     assert abs(found["map"] - np.mean(average)) < 1e-12
+
+
+def test_errors_are_taken_over_all_folds_of_a_draw():
+    """Two folds of 1 and 3 molecules: the root of the mean over four, and ratios of those."""
+    rows = [
+        {
+            "model": m,
+            "fold": f,
+            "seed": s,
+            "squared": (4.0 if m == "counts" else 1.0) * (1 + s) * (2 - f),
+            "n_test": 1 + 2 * f,
+        }
+        for m in ("counts", "spherical")
+        for s in range(3)
+        for f in range(2)
+    ]
+    table = pd.DataFrame(rows)
+    assert abs(_molecules.errors_of(table)["spherical"][0] - (5 / 4) ** 0.5) < 1e-12
+    found = _molecules.ratio(table, "counts").interval
+    assert abs(found.value - 0.5) < 1e-12
+    assert found.high - found.low < 1e-9  # what draws share drops out
+
+
+def test_what_folds_measure_by_hand():
+    accuracy = {"steerable": 0.8, "plain": 0.6, "thin": 0.3}
+    rows = [
+        {"model": m, "n": 96, "turned": turned, "seed": s, "weights": {"steerable": 10, "plain": 1200, "thin": 11}[m],
+         "accuracy": accuracy[m] + s / 100 - (0 if turned else {"steerable": 0.05, "plain": 0.35}[m])}
+        for m in accuracy for turned in (True, False) for s in range(3) if turned or m != "thin"
+    ]  # fmt: skip
+    table = pd.DataFrame(rows)
+    assert abs(_folds.gap(table, 96).interval.value - 0.2) < 1e-9
+    assert abs(_folds.thinner_is_worse(table).interval.value - 0.3) < 1e-9
+    assert abs(_folds.turning_helps(table).interval.value - 0.3) < 1e-9
+    assert _folds.fewer_weights(table).interval.value == 120
+
+
+def test_the_kernel_on_coulomb_matrices_learns_a_smooth_law():
+    """Pairs of atoms whose energy is smooth in their distance; the control is the spread of the energies."""
+    from priorscope.data import molecule_data
+
+    data = molecule_data(_molecules.molecules_of("tiny"), "coulomb", folds=4)
+    found = _molecules.by_kernel(data)
+    truth = data.test.targets.double().numpy()
+    assert np.square(found - truth).mean() < 0.02 * truth.var()

