@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from priorscope.checks import NOT_NEGATIVE, POSITIVE, SEED, checked, optional, whole
+from priorscope.checks import NOT_NEGATIVE, POSITIVE, SEED, checked, each, number, optional, whole
 from priorscope.data._dataset import Dataset, Split
 from priorscope.data.space._on_sphere import sphere_points
 
@@ -20,6 +20,7 @@ CHARGES = {
 FORMS = ("spheres", "clouds", "coulomb", "counts")
 
 
+@checked(energy=number())
 @dataclass(frozen=True)
 class Molecule:
     """A molecule: nuclear ``charges`` (N,), ``positions`` (N, 3) in Å, and its ``energy``.
@@ -68,7 +69,7 @@ def coulomb_matrix(molecule: Molecule, size: int | None = None, *, power: float 
     return torch.nn.functional.pad(found[order][:, order], (0, size - len(z)) * 2)
 
 
-@checked(bandwidth=whole(), radius=POSITIVE, size=optional(whole()))
+@checked(bandwidth=whole(), radius=POSITIVE, charges=each(whole()), size=optional(whole()))
 def atom_spheres(
     molecule: Molecule,
     bandwidth: int,

@@ -16,6 +16,14 @@ from priorscope.models.equivariant.spheres._residual import SphericalResidual
 __all__ = ["MoleculeNetwork", "molecule_network"]
 
 
+@checked(
+    kinds=whole(),
+    bandwidth=whole(),
+    bandwidths=each(whole()),
+    channels=each(whole()),
+    hidden=each(whole()),
+    outputs=whole(),
+)
 class MoleculeNetwork(nn.Module):
     r"""Signals (n, atoms, kinds, 2b, 2b) to one row per molecule: one spherical network for all atoms, then a sum over them.
 
