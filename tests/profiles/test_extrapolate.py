@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
+from scipy.stats import norm
 
 import priorscope as ps
-from priorscope.profiles import Kind, Metric
+from priorscope.profiles import Kind, Metric, _extrapolate
 from priorscope.profiles._design import Design
-from priorscope.profiles._extrapolate import BELIEFS, Guide, bootstrap_weights, extrapolate, ratio_of
+from priorscope.profiles._extrapolate import BELIEFS, Guide, bootstrap_weights, extrapolate, measured_ratio, ratio_of
 from priorscope.profiles._held_out import HeldOut, Truth
 
 
@@ -64,6 +66,65 @@ def test_paired_ratios_are_tighter_than_two_intervals_and_units_are_those_of_the
     root = extrapolate("a", metres, Metric.RMSE, guide_of(0.5), BELIEFS[Kind.KERNEL], 800, W)
     np.testing.assert_allclose(root.estimate.value, 7 * one.estimate.value**0.5, rtol=1e-9)
     np.testing.assert_allclose(root.curve.measured, 7 * one.curve.measured**0.5, rtol=1e-9)
+
+
+@pytest.mark.parametrize("metric", [Metric.SQUARED_ERROR, Metric.RMSE])
+def test_ratios_are_those_of_the_errors_that_rows_show(metric: Metric) -> None:
+    """Of root mean squares the ratio is one of roots: it was one of squares, so that 10 % apart was read as 21 %."""
+    W = bootstrap_weights(400)
+    helds = [power_law(0.5, level, seed) for level, seed in ((1.0, 0), (2.0, 1))]
+    one, other = (
+        extrapolate(name, held, metric, guide_of(0.5), BELIEFS[Kind.KERNEL], 800, W)
+        for name, held in zip("ab", helds, strict=True)
+    )
+    np.testing.assert_allclose(ratio_of(other, one).value, other.estimate.value / one.estimate.value, rtol=1e-3)
+    measured = measured_ratio(helds[1], helds[0], metric, W)
+    np.testing.assert_allclose(measured.value, other.curve.last[1] / one.curve.last[1], rtol=1e-9)
+    assert measured.low < measured.value < measured.high
+
+
+def mistakes(share: float, n: int = 400) -> HeldOut:
+    """Two classes, of which so many samples are wrong at every size."""
+    design = Design.of(n, draws=1)
+    y = np.where(np.arange(n) % 2, 1.0, -1.0)[:, None]
+    sign = np.where(np.random.default_rng(0).permutation(n) < share * n, -1.0, 1.0)[:, None]
+    parts = tuple(design.parts((2, 4, 6)))
+    truth = Truth(y, (y[:, 0] > 0).astype(int))
+    return HeldOut(design, truth, parts, tuple((y * sign)[p.test] for p in parts))
+
+
+def test_few_mistakes_count_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The variance of an interval with them is that without them plus theirs, and that of a ratio plus those of both."""
+    W = bootstrap_weights(400)
+
+    def variance(low: float, high: float) -> float:
+        return float((np.log(high / low) / (2 * norm.ppf(0.95))) ** 2)
+
+    def found(name: str, share: float) -> _extrapolate.Ahead:
+        return extrapolate(name, mistakes(share), Metric.MISCLASSIFICATION, guide_of(0.5), BELIEFS[Kind.KERNEL], 800, W)
+
+    of = {}
+    for extra in (0.0, 0.01):
+        monkeypatch.setattr(_extrapolate, "_few", lambda *_, extra=extra: extra)
+        a, b = found("a", 0.1), found("b", 0.2)
+        r = ratio_of(b, a)
+        of[extra] = variance(a.estimate.low, a.estimate.high), variance(r.low, r.high)
+        assert not any("few" in source for source in a.as_guide("a").sources)
+    np.testing.assert_allclose(of[0.01][0] - of[0.0][0], 0.01, rtol=1e-3)
+    np.testing.assert_allclose(of[0.01][1] - of[0.0][1], 0.02, rtol=1e-6)
+
+
+def test_what_a_bootstrap_of_few_mistakes_lacks() -> None:
+    """Nine mistakes have a relative variance of 1/10, and none has 1, of which the bootstrap sees nothing."""
+    few = _extrapolate._few
+    assert few(Metric.MISCLASSIFICATION, 0.09, 100, 0.04) == pytest.approx(0.06)
+    assert few(Metric.MISCLASSIFICATION, 0.0, 100, 0.0) == 1.0
+    assert few(Metric.MISCLASSIFICATION, 0.5, 1000, 0.04) == 0.0
+    assert few(Metric.RMSE, 0.0, 100, 0.0) == 0.0
+    perfect = extrapolate(
+        "a", mistakes(0.0), Metric.MISCLASSIFICATION, guide_of(0.5), BELIEFS[Kind.KERNEL], 300, bootstrap_weights(400)
+    )
+    assert perfect.estimate.high / perfect.estimate.value > np.exp(1.6448)  # a variance of at least 1
 
 
 def test_pure_noise_of_ten_classes_is_forecast_near_ninety_per_cent() -> None:

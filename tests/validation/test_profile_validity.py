@@ -10,10 +10,14 @@ import pytest
 import torch
 from torch import nn
 
+from priorscope.data import from_arrays
+from priorscope.models import fcn, from_factory, invariant
+from priorscope.profiles import Kind, Metric, Row, profile
 from priorscope.profiles._candidates import default_candidates, variations
-from priorscope.validation import _reference, _validity_measures
+from priorscope.validation import _profile_validity, _reference, _validity_measures
 from priorscope.validation._problems import DEVELOPMENT, HELD_OUT, Problem, draw
 from priorscope.validation._profile_validity import PAPER, Test
+from priorscope.validation._user_modules import MODULES
 from priorscope.validation._validity_measures import ENOUGH
 
 RESERVED = {"penbased", "splice", "satimage", "letter", "spambase", "coil2000"}
@@ -21,7 +25,7 @@ RESERVED = {"penbased", "splice", "satimage", "letter", "spambase", "coil2000"}
 
 @pytest.fixture(scope="module")
 def table() -> pd.DataFrame:
-    return pd.DataFrame([{**p, **PAPER.run(p)} for p in PAPER.points("tiny")[1:]])
+    return pd.DataFrame([{**p, **PAPER.run(p)} for p in PAPER.points("tiny")[1:2]])
 
 
 def test_a_run_at_the_smallest_scale(table: pd.DataFrame) -> None:
@@ -40,7 +44,7 @@ def test_a_run_at_the_smallest_scale(table: pd.DataFrame) -> None:
 def rows(**changes: object) -> pd.DataFrame:
     """Twelve equal problems: a kernel machine that was picked, a network, another, and a classical model that is best."""
     one = {
-        "problem": "made", "rows": ["a", "b", "c", "boosted trees"],
+        "problem": "made", "of": "table", "rows": ["a", "b", "c", "boosted trees"],
         "kinds": ["kernel machine", "network", "network", "classical model"],
         "estimate": [0.2, 0.3, 0.4, 0.5], "low": [0.15, 0.2, 0.3, 0.4], "high": [0.25, 0.4, 0.5, 0.6],
         "worse": [False, False, True, True], "measured": [0.3, 0.4, 0.5, 0.2], "metric": "misclassification",
@@ -97,8 +101,6 @@ def test_coverage_allows_for_the_noise_of_the_test_set() -> None:
 
 def test_errors_on_halves_and_by_class() -> None:
     data = draw("dev banana", 40, 60, 6)
-    from priorscope.profiles import Metric
-
     labels = data.test_labels.numpy()
     plain, even = Test(data, Metric.MISCLASSIFICATION), Test(data, Metric.BALANCED_ERROR)
     assert plain.errors(labels) == (0, 0, 0)
@@ -181,3 +183,83 @@ def test_data_that_end_early_are_judged_by_the_samples_there_are():
     measure = _validity_measures.coverage("kernel machine")
     many, few = ({"error": [0.253, 0, 0, 0], "n_test": 100_000, **more} for more in ({}, {"tested": 100}))
     assert measure(rows(**few)).interval.value > measure(rows(**many)).interval.value == 0
+
+
+def test_problems_without_networks_are_left_out_of_claims_about_them_and_named() -> None:
+    none = rows(problem="flat", kinds=["kernel machine"] * 3 + ["classical model"], naswot="", synflow="")
+    both = pd.concat([rows(), none], ignore_index=True)
+    found = _validity_measures.network_right(both)
+    assert found.interval.value == 1
+    assert found.note.startswith("12 of 12 problems")
+    assert "no networks on flat" in found.note
+    assert "12 against" in _validity_measures.picks_against("synflow", networks=True)(both).note
+    assert "of 24 problems" in _validity_measures.picks_against("boosting")(both).note
+    with pytest.raises(Exception, match="0 problems, 12 are wanted"):
+        _validity_measures.network_right(none)
+    assert _profile_validity._proxies([], torch.zeros(3, 2)) == {"naswot": "", "synflow": ""}
+
+
+def test_modules_in_order_by_hand() -> None:
+    """Six problems with one pair right and one wrong each: a half, and tables play no part."""
+    six = rows(of="modules", rows=["x", "y", "z"], worse=[False, True, True], error=[0.2, 0.3, 0.1])[:6]
+    found = _validity_measures.modules_in_order(pd.concat([rows(), six], ignore_index=True))
+    assert found.interval.value == 0.5
+    assert "6 of 12 pairs told apart, of 12, on 6 of 6 problems" in found.note
+    with pytest.raises(Exception, match="too few"):
+        _validity_measures.modules_in_order(six[:5])
+    with pytest.raises(Exception, match="12 are wanted"):
+        _validity_measures.excess_of_pick(six)
+
+
+def test_networks_averaged_over_a_group_are_judged_at_the_depth_of_what_is_averaged() -> None:
+    row = profile_of_one(invariant(fcn(3), "sign"))
+    make, depth = _profile_validity._factory(row, (4,), 1)
+    assert depth == 3
+    x = torch.randn(5, 4, generator=torch.Generator().manual_seed(0))
+    network = make(0)
+    torch.testing.assert_close(network(x), network(-x))
+    plain, _ = _profile_validity._factory(profile_of_one(fcn(3)), (4,), 1)
+    assert not torch.allclose(plain(0)(x), plain(0)(-x))  # the control
+
+
+def profile_of_one(model: object) -> Row:
+    """The network row of a profile with one candidate."""
+    x = torch.randn(40, 4, generator=torch.Generator().manual_seed(1))
+    found = profile(x, (x[:, 0] * x[:, 1]).numpy(), candidates=[model], deep=False)
+    return next(row for row in found.rows if row.kind is Kind.NETWORK)
+
+
+def test_networks_of_the_judge_do_not_depend_on_the_unit_of_the_target() -> None:
+    """Kilometres above the sea or metres below it: errors in their unit. They depended on it in version 7."""
+    g = torch.Generator().manual_seed(0)
+    x = torch.randn(160, 3, generator=g)
+    y = x[:, 0] + 0.3 * torch.randn(160, generator=g)
+
+    def error(shift: float, unit: float) -> float:
+        far = (shift + unit * y).numpy()
+        data = from_arrays(x[:100], far[:100], test=(x[100:], far[100:]))
+        test = Test(data, Metric.RMSE)
+        make = lambda seed: fcn(1).network((3,), width=16, outputs=1, seed=seed)  # noqa: E731
+        return _profile_validity._trained(make, (0.01, 0.1), data, test, 1, centre=True)[2]
+
+    near = error(0.0, 1.0)
+    assert near < 0.6
+    assert error(-4000.0, 1000.0) == pytest.approx(1000 * near, rel=0.02)
+
+
+@pytest.mark.parametrize("name", list(MODULES))
+def test_modules_of_users_take_images_and_tables_and_follow_their_seed(name: str) -> None:
+    for shape in ((2, 5, 5), (4,)):
+        x = torch.randn(6, *shape, generator=torch.Generator().manual_seed(0))
+        one, same, other = (from_factory(MODULES[name], shape, 3, seed).eval() for seed in (0, 0, 1))
+        assert one(x).shape == (6, 3)
+        torch.testing.assert_close(one(x), same(x))
+        assert not torch.allclose(one(x), other(x))
+
+
+def test_a_run_with_modules_of_the_user() -> None:
+    point = next(p for p in PAPER.points("tiny") if p["of"] == "modules")
+    found = PAPER.run(point)
+    assert sorted(found["rows"]) == sorted(MODULES)
+    assert set(found["kinds"]) == {"network"}
+    assert np.isfinite(found["error"]).all()

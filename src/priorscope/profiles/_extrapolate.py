@@ -30,6 +30,7 @@ Array = NDArray[np.float64]
 _DRAWS = 200
 _TRAINING = 1.2  # the bootstrap resamples tested samples only, not training sets; as in a forecast
 _COMMON = 0.7  # share of the variance of a forecast beyond the pilot that all kernels have in common
+_FEW = "few mistakes of {}"  # a source of variance
 _HALF = 0.3  # mistakes added to a count, so that a perfect pilot keeps a finite logarithm (median of a Poisson rate)
 
 
@@ -91,11 +92,13 @@ class Ahead:
     held: HeldOut = field(repr=False)
     grid_log: Array = field(repr=False)
     grid_variance: Array = field(repr=False)
+    power: float = 1.0  # of exp(log), which gives the metric
 
     def as_guide(self, name: str) -> Guide:
-        """This curve as a guide for others, which are compared with it sample by sample."""
+        """This curve as a guide for others, compared with it sample by sample: that its mistakes are few cancels."""
+        sources = {k: v for k, v in self.sources.items() if k != _FEW.format(name)}
         return Guide(
-            name, self.curve.grid, self.grid_log, self.grid_variance, self.draws - self.log, self.sources, self.held
+            name, self.curve.grid, self.grid_log, self.grid_variance, self.draws - self.log, sources, self.held
         )
 
 
@@ -115,8 +118,22 @@ def bootstrap_weights(n: int, seed: int = 0) -> Array:
     return np.random.default_rng([seed, 23]).multinomial(n, np.full(n, 1 / n), size=_DRAWS).astype(float)
 
 
+def _power(metric: Metric) -> float:
+    """To which power a mean loss is the metric."""
+    return 0.5 if metric is Metric.RMSE else 1.0
+
+
 def _shown(metric: Metric, values: Array, unit: float) -> Array:
     return unit * np.sqrt(values) if metric is Metric.RMSE else values
+
+
+def _few(metric: Metric, share: float, samples: int, seen: float) -> float:
+    """What the variance of the logarithm of a share lacks where mistakes are few, ``seen`` being that of the bootstrap.
+
+    A Poisson count k with a gamma prior of shape 1 has a relative variance of 1 / (k + 1) (Gelman et al. 2013, Bayesian data
+    analysis, sec. 2.6), where a bootstrap of no mistakes at all has none.
+    """
+    return max(1 / (share * samples + 1) - seen, 0.0) if metric.percent else 0.0
 
 
 def _floor(metric: Metric, samples: int) -> float:
@@ -158,13 +175,9 @@ def extrapolate(
     ratio, ratio_draws = own_log - base, own_draws - base_draws
     z = np.log(sizes / sizes[-1])
     X = np.stack([np.ones_like(z), z], 1)
-    few = 1 / (values[-1] * samples + 1) if metric.percent else 0.0  # a handful of mistakes says little of the level
-    few = max(few - _TRAINING**2 * float(own_draws[:, -1].var()), 0.0)
+    few = _few(metric, float(values[-1]), samples, _TRAINING**2 * float(own_draws[:, -1].var()))
     scatter = np.cov(ratio_draws.T).reshape(len(z), len(z))
     C = _TRAINING**2 * scatter + belief.nugget**2 * np.eye(len(z))
-    C = C + max(
-        float(few) - _TRAINING**2 * float(own_draws[:, -1].var()), 0.0
-    )  # a handful of mistakes says little of the level
     inverse = np.linalg.inv(C)
     P = np.diag([0.0, belief.slope_sd**-2])
     spread_of_line = np.linalg.inv(X.T @ inverse @ X + P)
@@ -190,9 +203,8 @@ def extrapolate(
     here, own = (float(interpolate_over_log(to, grid, v)) for v in (log, prior))
     x = np.array([1.0, np.log(to / sizes[-1])])
     draws = here + centred @ (x @ gain) + guide.draws
-    return Ahead(
-        curve, curve.at(to), here, draws, {name: own, "few mistakes": few, **guide.sources}, held, log, prior + growth
-    )
+    sources = {**guide.sources, name: own, _FEW.format(name): few}
+    return Ahead(curve, curve.at(to), here, draws, sources, held, log, prior + growth, _power(metric))
 
 
 def _measured_ends(draws: Array, values: Array, metric: Metric, samples: int) -> tuple[Array, Array]:
@@ -204,13 +216,16 @@ def _measured_ends(draws: Array, values: Array, metric: Metric, samples: int) ->
 
 
 def ratio_of(one: Ahead, other: Ahead, *, level: float = 0.9) -> Interval:
-    """Error of one predictor over that of another at the size asked about: samples and guides that both share cancel."""
+    """Error of one predictor over that of another at the size asked about: samples and guides that both share cancel.
+
+    Both are in the same metric; of RMSE it is the ratio of roots, as of the estimates that rows show.
+    """
     middle = one.log - other.log
     between = _TRAINING**2 * float((one.draws - other.draws).var())
     apart = sum(v for k, v in one.sources.items() if k not in other.sources)
     apart += sum(v for k, v in other.sources.items() if k not in one.sources)
     half = float(norm.ppf(0.5 + level / 2)) * np.sqrt(between + apart)
-    return Interval(*(float(np.exp(middle + side * half)) for side in (0, -1, 1)))
+    return Interval(*(float(np.exp(one.power * (middle + side * half))) for side in (0, -1, 1)))
 
 
 def measured_ratio(one: HeldOut, other: HeldOut, metric: Metric, weights: Array, *, level: float = 0.9) -> Interval:
@@ -221,4 +236,4 @@ def measured_ratio(one: HeldOut, other: HeldOut, metric: Metric, weights: Array,
         logs.append(np.log(np.maximum(own.curve(metric, like)[1][-1], floor)))
         spread.append(np.log(np.maximum(own.draws(metric, weights, like)[:, -1], floor)))
     half = float(norm.ppf(0.5 + level / 2)) * _TRAINING * float((spread[0] - spread[1]).std())
-    return Interval(*(float(np.exp(logs[0] - logs[1] + side * half)) for side in (0, -1, 1)))
+    return Interval(*(float(np.exp(_power(metric) * (logs[0] - logs[1] + side * half))) for side in (0, -1, 1)))

@@ -13,11 +13,12 @@ from torch import Tensor, nn
 from priorscope.data import Split
 from priorscope.inference import TrainingRun
 
-__all__ = ["RATES", "best_training", "naswot", "predictions", "synflow"]
+__all__ = ["RATES", "RATES_OF_MODULES", "best_training", "naswot", "predictions", "synflow"]
 
 Array = NDArray[np.float64]
 Factory = Callable[[int], nn.Module]  # a network by seed
 RATES = (0.001, 0.003, 0.01, 0.03, 0.1)  # of Adam, over the number of hidden layers, whose effects on the output add up
+RATES_OF_MODULES = (0.0003, 0.001, 0.003, 0.01, 0.03)  # for networks in torch's own parametrisation
 BATCH = 32
 TRIED = 192  # steps of each rate
 FIRST, MOST = 64, 2048  # steps at the first look, and at the last in any case

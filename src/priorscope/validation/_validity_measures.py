@@ -23,6 +23,7 @@ __all__ = [
     "coverage",
     "excess",
     "excess_of_pick",
+    "modules_in_order",
     "network_right",
     "picks_against",
 ]
@@ -68,9 +69,20 @@ def _networks(row: pd.Series) -> Places:
     return np.flatnonzero(np.array(row["kinds"]) == "network")
 
 
-def _wanted(table: pd.DataFrame) -> None:
+def _with_tables(table: pd.DataFrame, *, networks: bool = False) -> pd.DataFrame:
+    """The problems on which whole tables were judged, or those of them whose tables have networks; enough of them."""
+    table = table[table["of"] == "table"]
+    if networks:
+        table = table[[len(_networks(row)) > 0 for _, row in table.iterrows()]]
     if len(table) < ENOUGH:
         raise NotMeasured(f"{len(table)} problems, {ENOUGH} are wanted")
+    return table
+
+
+def _without(table: pd.DataFrame) -> str:
+    """The problems whose tables have no networks, in words."""
+    named = [row["problem"] for _, row in table.iterrows() if row["of"] == "table" and not len(_networks(row))]
+    return f"; no networks on {', '.join(named)}" if named else ""
 
 
 def _listed(table: pd.DataFrame, values: list[float], names: list[str]) -> str:
@@ -81,7 +93,7 @@ def _listed(table: pd.DataFrame, values: list[float], names: list[str]) -> str:
 
 def excess_of_pick(table: pd.DataFrame) -> Measured:
     """Mean excess of the recommended predictor over the best of all."""
-    _wanted(table)
+    table = _with_tables(table)
     names = [row["rows"][0] for _, row in table.iterrows()]
     ratios = [excess(row, _of(row, name), _every(row)) for (_, row), name in zip(table.iterrows(), names)]
     right = sum(r <= TOLERANCE for r in ratios)
@@ -91,7 +103,7 @@ def excess_of_pick(table: pd.DataFrame) -> Measured:
 
 def built_right(table: pd.DataFrame) -> Measured:
     """Share of problems on which what was built is within 10 % of the best of all."""
-    _wanted(table)
+    table = _with_tables(table)
     ratios = [excess(row, tuple(row["built"][:2]), _every(row)) for _, row in table.iterrows()]
     right = np.array(ratios) <= TOLERANCE
     note = f"{right.sum()} of {len(right)} problems, mean excess {100 * (np.mean(ratios) - 1):.1f} %"
@@ -99,13 +111,13 @@ def built_right(table: pd.DataFrame) -> Measured:
 
 
 def network_right(table: pd.DataFrame) -> Measured:
-    """Share of problems on which the recommended network is within 10 % of the best network."""
-    _wanted(table)
+    """Share of problems with networks on which the recommended network is within 10 % of the best network."""
+    without, table = _without(table), _with_tables(table, networks=True)
     names = [row["rows"][int(_networks(row)[0])] for _, row in table.iterrows()]
     ratios = [excess(row, _of(row, name), _networks(row)) for (_, row), name in zip(table.iterrows(), names)]
     right = np.array(ratios) <= TOLERANCE
     note = f"{right.sum()} of {len(right)} problems, mean excess {100 * (np.mean(ratios) - 1):.1f} %"
-    return Measured(share_interval(right), note + _listed(table, ratios, names))
+    return Measured(share_interval(right), note + without + _listed(table, ratios, names))
 
 
 def _by_problem(parts: list[float]) -> Interval:
@@ -130,7 +142,7 @@ def coverage(kind: str) -> Callable[[pd.DataFrame], Measured]:
 
     def measure(table: pd.DataFrame) -> Measured:
         """The share, with the median of measured errors over forecasts in the note."""
-        _wanted(table)
+        table = _with_tables(table)
         parts, ratios, count = [], [], 0
         for _, row in table.iterrows():
             inside = np.array(row["kinds"]) == kind
@@ -153,6 +165,7 @@ def coverage(kind: str) -> Callable[[pd.DataFrame], Measured]:
 
 def apart(table: pd.DataFrame) -> Measured:
     """Share, by problem, of predictors called worse than the pick that are."""
+    table = table[table["of"] == "table"]
     parts, told, others = [], 0, 0
     for _, row in table.iterrows():
         worse, error = np.array(row["worse"], bool), np.asarray(row["error"], float)
@@ -165,12 +178,27 @@ def apart(table: pd.DataFrame) -> Measured:
     return Measured(_by_problem(parts), note)
 
 
+def modules_in_order(table: pd.DataFrame) -> Measured:
+    """Share of pairs in the right order: modules of the user called worse than the first one, of all on all problems."""
+    table = table[table["of"] == "modules"]
+    right: list[bool] = []
+    where, others = 0, 0
+    for _, row in table.iterrows():
+        worse, error = np.array(row["worse"], bool), np.asarray(row["error"], float)
+        right += (error[worse] > error[0]).tolist()
+        where, others = where + bool(worse.any()), others + len(worse) - 1
+    note = f"{sum(right)} of {len(right)} pairs told apart, of {others}, on {where} of {len(table)} problems"
+    if where < ENOUGH / 2:
+        raise NotMeasured(f"too few: {note}")
+    return Measured(share_interval(right), note)
+
+
 def picks_against(peer: str, *, networks: bool = False) -> Callable[[pd.DataFrame], Measured]:
     """Share of problems on which the profile's pick is right, minus that of a peer's pick, paired by problem."""
 
     def measure(table: pd.DataFrame) -> Measured:
         """The difference, with both counts and the seconds that both took in the note."""
-        _wanted(table)
+        without, table = _without(table) if networks else "", _with_tables(table, networks=networks)
         own: list[float] = []
         other: list[float] = []
         for _, row in table.iterrows():
@@ -182,15 +210,15 @@ def picks_against(peer: str, *, networks: bool = False) -> Callable[[pd.DataFram
         note += (
             f"{table['profile_seconds'].median():.0f} s of processor time, the peer {seconds.median():.1f} (medians)"
         )
-        return Measured(seed_interval(np.array(own) - np.array(other)), note)
+        return Measured(seed_interval(np.array(own) - np.array(other)), note + without)
 
     return measure
 
 
 def long(table: pd.DataFrame) -> pd.DataFrame:
-    """One row per problem and predictor."""
+    """One row per problem and predictor of the whole tables."""
     parts = []
-    for _, row in table.iterrows():
+    for _, row in table[table["of"] == "table"].iterrows():
         names = ("rows", "kinds", "estimate", "low", "high", "error")
         part = pd.DataFrame({k: list(row[k]) for k in names}).rename(columns={"rows": "predictor", "kinds": "kind"})
         parts.append(part.assign(problem=row["problem"], picked=[True] + [False] * (len(part) - 1)))

@@ -23,7 +23,6 @@ from priorscope.profiles._extrapolate import (
     ratio_of,
 )
 from priorscope.profiles._kind import Kind
-from priorscope.profiles._metric import Metric
 from priorscope.profiles._scene import Scene
 from priorscope.profiles._symmetry import ONE_PIXEL, DataSymmetry, data_symmetries, one_pixel
 from priorscope.profiles._trained import MeasuredNetwork, fresh_network, measure_network, operations_per_sample
@@ -34,7 +33,6 @@ from priorscope.profiles.sections._deformation_result import (
     DeformationProfile,
     TrainedOnDeformed,
 )
-from priorscope.statistics import Interval
 
 __all__ = ["architecture_stability", "deformation_profile", "label_evidence", "train_on_deformed"]
 
@@ -124,12 +122,9 @@ def train_on_deformed(scene: Scene, candidate: Candidate, trial: Trial, deform: 
 
 def _compared(trial: Trial, deformed: Ahead, scene: Scene, weights: Array) -> TrainedOnDeformed:
     """Errors with and without deformed batches at the largest measured size and at the size asked about."""
-    plain, half = trial.ahead, 0.5 if scene.metric is Metric.RMSE else 1.0  # squares are compared there
-    ratios = (
-        measured_ratio(deformed.held, plain.held, scene.metric, weights, level=scene.level),
-        ratio_of(deformed, plain, level=scene.level),
-    )
-    measured, ahead = (Interval(r.value**half, r.low**half, r.high**half) for r in ratios)
+    plain = trial.ahead
+    measured = measured_ratio(deformed.held, plain.held, scene.metric, weights, level=scene.level)
+    ahead = ratio_of(deformed, plain, level=scene.level)
     n, after = deformed.curve.last
     before = plain.curve.last[1]
     ends = plain.estimate.value, deformed.estimate.value
