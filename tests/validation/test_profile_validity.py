@@ -16,8 +16,7 @@ from priorscope.profiles import Kind, Metric, Row, profile
 from priorscope.profiles._candidates import default_candidates, variations
 from priorscope.validation import _profile_validity, _reference, _validity_measures
 from priorscope.validation._problems import DEVELOPMENT, HELD_OUT, Problem, draw
-from priorscope.validation._profile_validity import PAPER, Test
-from priorscope.validation._user_modules import MODULES
+from priorscope.validation._profile_validity import MODULES, PAPER, Test
 from priorscope.validation._validity_measures import ENOUGH
 
 RESERVED = {"penbased", "splice", "satimage", "letter", "spambase", "coil2000"}
@@ -257,6 +256,7 @@ def test_modules_of_users_take_images_and_tables_and_follow_their_seed(name: str
         assert not torch.allclose(one(x), other(x))
 
 
+@pytest.mark.slow
 def test_a_run_with_modules_of_the_user() -> None:
     point = next(p for p in PAPER.points("tiny") if p["of"] == "modules")
     found = PAPER.run(point)

@@ -67,6 +67,7 @@ from priorscope.models.networks._build import Build
 from priorscope.models.networks._dense_stack import DenseStack
 from priorscope.models.networks._diagonal import DiagonalNetwork
 from priorscope.models.networks._ensemble import Ensemble
+from priorscope.models.networks._everyday import lstm_network, normalised_network, transformer_network
 from priorscope.models.networks._factored_matrix import FactoredMatrix
 from priorscope.models.networks._initial_law import InitialLaw
 from priorscope.models.networks._plain import count_weights, plain_network
@@ -163,6 +164,9 @@ __all__ = [
     "DenseStack",
     "DiagonalNetwork",
     "FactoredMatrix",
+    "lstm_network",
+    "normalised_network",
+    "transformer_network",
     "ShallowStack",
     "SmoothRectifier",
     "count_weights",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time as clock
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,9 +12,18 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from torch import nn
 
+from priorscope.contracts import Shape
 from priorscope.data import Dataset, Split
 from priorscope.lab import Claim, Metrics, Paper, Point, above, at_least, at_most, between
-from priorscope.models import Activation, Architecture, Invariant, from_factory
+from priorscope.models import (
+    Activation,
+    Architecture,
+    Invariant,
+    from_factory,
+    lstm_network,
+    normalised_network,
+    transformer_network,
+)
 from priorscope.profiles import Kind, Metric, NetworkRecipe, Profile, Row, profile
 from priorscope.validation._problems import DEVELOPMENT, HELD_OUT, draw
 from priorscope.validation._reference import (
@@ -25,7 +35,6 @@ from priorscope.validation._reference import (
     predictions,
     synflow,
 )
-from priorscope.validation._user_modules import MODULES, Maker
 from priorscope.validation._validity_measures import (
     apart,
     built_right,
@@ -53,6 +62,12 @@ SIZES: dict[
     "paper": {"pilot": 300, "side": 8, "tested": 3000, "tested_images": 2000, "members": 5},
 }
 FEWER = 2  # networks of each user module
+Maker = Callable[[Shape, int], nn.Module]  # by shape of the inputs and number of outputs
+MODULES: dict[str, Maker] = {
+    "normalised_network": normalised_network,
+    "transformer_network": transformer_network,
+    "lstm_network": lstm_network,
+}
 
 
 def grid(scale: str) -> list[Point]:

@@ -1,17 +1,14 @@
-"""Modules as users bring them: with batch normalisation, a transformer, an LSTM; the last two read images row by row."""
+"""Modules as people write them: with batch normalisation, a transformer, an LSTM; the last two read images row by row."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
 
+from priorscope.checks import SHAPE, checked, whole
 from priorscope.contracts import Shape
 
-__all__ = ["MODULES", "Maker", "batch_norm", "lstm", "transformer"]
-
-Maker = Callable[[Shape, int], nn.Module]  # by shape of the inputs and number of outputs
+__all__ = ["lstm_network", "normalised_network", "transformer_network"]
 
 
 def _lengths(shape: Shape) -> tuple[int, int]:
@@ -52,8 +49,14 @@ class _Recurrent(nn.Module):
         return found
 
 
-def batch_norm(input_shape: Shape, outputs: int) -> nn.Module:
-    """Two layers with batch normalisation, convolutional for images."""
+@checked(input_shape=SHAPE, outputs=whole())
+def normalised_network(input_shape: Shape, outputs: int) -> nn.Module:
+    """Two layers with batch normalisation (Ioffe & Szegedy 2015), convolutional for images.
+
+    Example:
+        >>> normalised_network((1, 8, 8), 10)(torch.rand(5, 1, 8, 8)).shape
+        torch.Size([5, 10])
+    """
     if len(input_shape) < 3:
         layers = [nn.Linear(input_shape[0], 64), nn.BatchNorm1d(64), nn.ReLU()]
         layers += [nn.Linear(64, 64), nn.BatchNorm1d(64), nn.ReLU(), nn.Linear(64, outputs)]
@@ -63,14 +66,23 @@ def batch_norm(input_shape: Shape, outputs: int) -> nn.Module:
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(2), nn.Flatten(), nn.Linear(64, outputs))
 
 
-def transformer(input_shape: Shape, outputs: int) -> nn.Module:
-    """A small transformer over rows."""
+@checked(input_shape=SHAPE, outputs=whole())
+def transformer_network(input_shape: Shape, outputs: int) -> nn.Module:
+    """A small transformer over the rows of images, or over single features.
+
+    Example:
+        >>> transformer_network((12,), 3)(torch.rand(5, 12)).shape
+        torch.Size([5, 3])
+    """
     return _Transformer(input_shape, outputs)
 
 
-def lstm(input_shape: Shape, outputs: int) -> nn.Module:
-    """A small LSTM over rows."""
+@checked(input_shape=SHAPE, outputs=whole())
+def lstm_network(input_shape: Shape, outputs: int) -> nn.Module:
+    """A small LSTM over the rows of images, or over single features.
+
+    Example:
+        >>> lstm_network((12,), 3)(torch.rand(5, 12)).shape
+        torch.Size([5, 3])
+    """
     return _Recurrent(input_shape, outputs)
-
-
-MODULES: dict[str, Maker] = {"batch_norm": batch_norm, "transformer": transformer, "lstm": lstm}
