@@ -6,10 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from priorscope import papers
+from priorscope import models, papers
+from priorscope.data import protein_folds
 from priorscope.lab import Store, judge_paper, sweep
 from priorscope.papers.equivariance import _error, _folds, _molecules, _spherical_mnist, _tetris
 from priorscope.papers.equivariance._retrieval import retrieval
+from priorscope.system import check_model
 
 NAMES = ["equivariance-error", "spherical-mnist", "tetris", "shapes", "molecules", "folds"]
 
@@ -131,3 +133,23 @@ def test_the_kernel_on_coulomb_matrices_learns_a_smooth_law():
     found = _molecules.by_kernel(data)
     truth = data.test.targets.double().numpy()
     assert np.square(found - truth).mean() < 0.02 * truth.var()
+
+
+def test_networks_that_are_dead_as_they_start_are_drawn_again() -> None:
+    data = protein_folds(6, 6, size=8, voxel=6.0, seed=0)
+    model = models.voxel_cnn((1, 1), (2, 1), kernel_size=3, padding=1, normalise=True)
+
+    def dead(seed: int) -> bool:
+        try:
+            check_model(model.network(data.input_shape, width=1, outputs=data.n_outputs, seed=seed), data.inputs)
+        except ValueError:
+            return True
+        return False
+
+    first = next(s for s in range(200) if dead(s))
+    found = _folds._first_alive(model, data, 1, first)
+    assert found > first
+    assert not dead(found)
+    assert all(dead(s) for s in range(first, found, _folds.FURTHER))
+    lively = next(s for s in range(200) if not dead(s))
+    assert _folds._first_alive(model, data, 1, lively) == lively

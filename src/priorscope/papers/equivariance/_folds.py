@@ -15,6 +15,9 @@ from priorscope.statistics import exact
 if TYPE_CHECKING:
     import altair as alt
 
+    from priorscope.data import Dataset
+    from priorscope.models import FiniteModel
+
 __all__ = ["PAPER"]
 
 SIZES: dict[str, Point] = {
@@ -39,6 +42,9 @@ THIN_CHANNELS: dict[str, tuple[int, ...]] = {
     "small": (1, 2, 2),
     "paper": (6, 8, 12, 16),
 }  # about as many weights as the steerable network
+
+
+FURTHER = 1000  # from the seed of a network that is dead as it starts to that of the next
 
 
 def grid(scale: str) -> list[Point]:
@@ -83,14 +89,33 @@ def run(point: Point) -> Metrics:
         schedule="cosine",
         record=2,
     )
-    outcome = System(data, model, descent, width=width).run(seed)
+    alive = _first_alive(model, data, width, seed)
+    outcome = System(data, model, descent, width=width).run(alive)
     learned = outcome.predict(data.inputs).argmax(1) == data.targets.argmax(1)
-    network = model.network(data.input_shape, width=width, outputs=data.n_outputs, seed=seed)
+    network = model.network(data.input_shape, width=width, outputs=data.n_outputs, seed=alive)
     return {
         "accuracy": float(outcome.test_accuracy or 0.0),
         "training": float(learned.double().mean()),
         "weights": sum(p.numel() for p in network.parameters()),
+        "redrawn": (alive - seed) // FURTHER,
     }
+
+
+def _first_alive(model: FiniteModel, data: Dataset, width: int, seed: int) -> int:
+    """The first of ``seed``, ``seed + FURTHER`` … whose network answers to its input as it starts.
+
+    A plain network of one or two channels may have no unit that is on for any input: it could learn nothing.
+    """
+    from priorscope.system import check_model
+
+    for draw in range(seed, seed + 50 * FURTHER, FURTHER):
+        network = model.network(data.input_shape, width=width, outputs=data.n_outputs, seed=draw)
+        try:
+            check_model(network, data.inputs)
+        except ValueError:
+            continue
+        return draw
+    raise ValueError("of 50 networks none answers to its input as it starts; take more channels.")
 
 
 def _wide(table: pd.DataFrame, turned: bool = True) -> pd.DataFrame:
@@ -194,4 +219,4 @@ CLAIMS = (
     ),
 )
 
-PAPER = Paper("folds", "Folds from few samples", STEERABLE, 1, grid, run, CLAIMS, chart)
+PAPER = Paper("folds", "Folds from few samples", STEERABLE, 2, grid, run, CLAIMS, chart)
