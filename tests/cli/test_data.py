@@ -32,7 +32,7 @@ def test_show_reads_a_table(tmp_path):
 def test_list_and_get(tmp_path, monkeypatch):
     monkeypatch.setenv("PRIORSCOPE_CACHE", str(tmp_path))
     rows = {r["name"]: r["here"] for r in json.loads(run(app, ["list", "--json"]).output)}
-    assert rows == {"digits": True, "mnist": False, "fashion_mnist": False, "cifar10": False}
+    assert rows == {"digits": True, "mnist": False, "fashion_mnist": False, "cifar10": False, "g2": False}
     assert "absent" in run(app, ["list"]).output
     assert run(app, ["get", "imagenet"]).exit_code == 2
     assert run(app, ["get", "digits"]).exit_code == 0

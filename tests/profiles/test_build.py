@@ -12,7 +12,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.svm import SVC
 
 import priorscope as ps
-from priorscope.profiles import EstimatorRecipe, Kind, NetworkRecipe, Profile, Standing
+from priorscope.profiles import EstimatorRecipe, KernelRecipe, Kind, NetworkRecipe, Profile, Standing
 from priorscope.profiles._build import chosen_rows, estimator_of
 
 RNG = np.random.default_rng(0)
@@ -25,7 +25,8 @@ def found() -> Profile:
     """A profile of a frame with a row of every kind, the network's and the classical model's made up."""
     made = ps.profile(FRAME, Y, deep=False, trials=False)
     kernels = [row for row in made.rows if row.kind is Kind.KERNEL]
-    kernel = next(row for row in kernels if isinstance(row.recipe.candidate.model, ps.models.Architecture))
+    plain = (row for row in kernels if isinstance(row.recipe, KernelRecipe))  # rows with features are estimators
+    kernel = next(row for row in plain if isinstance(row.recipe.candidate.model, ps.models.Architecture))
     candidate = kernel.recipe.candidate
     network = replace(kernel, name="net", kind=Kind.NETWORK, recipe=NetworkRecipe(candidate, 32, 0.01, 100))
     svm = replace(kernel, name="svm", kind=Kind.CLASSICAL, recipe=EstimatorRecipe(SVC(C=3.0)))
