@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from priorscope.data import from_arrays
-from priorscope.models import fcn, from_factory, invariant
+from priorscope.models import GroupAveraged, fcn, from_factory, invariant
 from priorscope.profiles import Kind, Metric, Row, profile
 from priorscope.profiles._candidates import default_candidates, variations
 from priorscope.validation import _profile_validity, _reference, _validity_measures
@@ -110,6 +110,14 @@ def test_errors_on_halves_and_by_class() -> None:
     a, b = plain.halves
     assert len(a) == len(b) == 30
     assert sorted([*a, *b]) == list(range(60))
+
+
+def test_naswot_of_an_averaged_network_by_hand() -> None:
+    """Two samples of one pixel row, mirrored: the code of a sample is its own and its mirror image's."""
+    net = GroupAveraged(nn.Sequential(nn.Flatten(), nn.ReLU(), nn.Linear(2, 1)), "mirror", (1, 1, 2))
+    x = torch.tensor([[1.0, -1.0], [1.0, 1.0]]).reshape(2, 1, 1, 2)
+    # codes (1,0 | 0,1) and (1,1 | 1,1): N = 4, Hamming distance 2
+    assert _reference.naswot(net, x) == pytest.approx(math.log(4 * 4 - 2 * 2))
 
 
 def test_naswot_by_hand() -> None:

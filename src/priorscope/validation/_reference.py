@@ -76,13 +76,15 @@ def naswot(network: nn.Module, x: Tensor) -> float:
     r"""Logarithm of the determinant of :math:`K_{ij} = N - d_H(c_i, c_j)`, c the signs of all N inputs of nonlinearities.
 
     Mellor et al. (2021, arXiv 2006.04647), eqs. 1 and 2; nonlinearities are modules without weights that change numbers and
-    keep their shape. Larger is said to be better.
+    keep their shape. A network averaged over moves sees every sample once per move: its code holds the signs of all of them.
+    Larger is said to be better.
     """
     codes: list[Tensor] = []
 
     def keep(module: nn.Module, given: tuple[Tensor, ...], found: Tensor) -> None:
         if found.shape == given[0].shape and not torch.equal(found, given[0]):
-            codes.append((given[0] > 0).flatten(1).double())
+            signs = (given[0] > 0).unflatten(0, (-1, len(x))).movedim(1, 0)  # (n, moves, …)
+            codes.append(signs.flatten(1).double())
 
     leaves = [m for m in network.modules() if not list(m.children()) and not list(m.parameters())]
     hooks = [m.register_forward_hook(keep) for m in leaves]
