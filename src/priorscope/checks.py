@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import TypeGuard, TypeVar, cast
@@ -22,6 +22,7 @@ __all__ = [
     "check",
     "checked",
     "each",
+    "no_options",
     "number",
     "optional",
     "whole",
@@ -216,6 +217,21 @@ def check(who: str, name: str, value: object, rule: Rule) -> None:
     if not rule.accepts(value):
         advice = f" {rule.advice}" if rule.advice else ""
         raise ValueError(f"{who} needs {rule.wanted.format(name=name)}; got {value!r}.{advice}")
+
+
+def no_options(who: str, options: Mapping[str, object], why: str) -> None:
+    """Refuse keywords that nothing would read: a misspelt one must not pass without a word.
+
+    Example:
+        >>> no_options("stability", {}, "of a module")
+        >>> no_options("stability", {"moves": 3}, "a torch.nn.Module is measured as it is")
+        Traceback (most recent call last):
+        ...
+        TypeError: stability has no argument 'moves' here: a torch.nn.Module is measured as it is.
+    """
+    if options:
+        names = ", ".join(repr(name) for name in options)
+        raise TypeError(f"{who} has no argument {names} here: {why}.")
 
 
 def checked(**rules: Rule) -> Callable[[Target], Target]:

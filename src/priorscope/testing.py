@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from priorscope.checks import NOT_NEGATIVE, POSITIVE, SEED, checked, whole
+from priorscope.checks import NOT_NEGATIVE, POSITIVE, SEED, checked, no_options, whole
 from priorscope.data.groups import Group
 from priorscope.models import group_moves
 from priorscope.probes.symmetries import moving_elements, symmetry
@@ -116,6 +116,7 @@ def assert_invariant(
                 f"not invariant under {group.name}: {found.test} test, change {found.change:.3g}{p}. {found.note}".rstrip()
             )
         return
+    no_options("assert_invariant", options, "options go to systems only")
     if inputs is None:
         raise ValueError("assert_invariant of a function needs inputs=, a batch (n, *input_shape) to call it on.")
     with torch.no_grad():

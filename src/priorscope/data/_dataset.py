@@ -10,10 +10,12 @@ from torch import Tensor
 
 from priorscope.checks import SEED, checked, optional, whole
 from priorscope.data._checks import check_enough, check_finite, check_rows, check_varied
+from priorscope.printing import printed
 
 __all__ = ["Dataset", "Split"]
 
 
+@printed
 @dataclass(frozen=True)
 class Split:
     """Inputs (n, *input_shape) and targets (n, outputs), both real; images are (n, channels, height, width).

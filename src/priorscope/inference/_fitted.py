@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from priorscope.checks import POSITIVE, checked, whole
+from priorscope.printing import printed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,6 +33,7 @@ def log_times(first: float, last: float, count: int = 30) -> Tensor:
     return times
 
 
+@printed
 @dataclass(frozen=True)
 class Trajectory:
     """Training seen at some times; member axis K last in ``loss`` when several networks trained together.

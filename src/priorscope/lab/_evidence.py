@@ -14,6 +14,7 @@ import numpy as np
 from priorscope.lab._paper import Paper
 from priorscope.lab._point import Metrics, point_key
 from priorscope.lab._store import Store
+from priorscope.printing import printed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,6 +26,7 @@ _LONGEST = 256  # numbers; longer arrays are left out of the file (and named in 
 _ARRAY = "array"  # {"array": "float32", "shape": [2, 2], "values": [...]} stands for an array
 
 
+@printed
 @dataclass(frozen=True)
 class Evidence:
     """The runs that verdicts are judged from: one row per run in the order of the grid, and where they come from.

@@ -9,12 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from priorscope.checks import check, number
+from priorscope.printing import printed
 
 __all__ = ["Bandit", "arms_in_any_order", "bernoulli", "two_hypotheses"]
 
 Array = NDArray[np.float64]
 
 
+@printed
 @dataclass(frozen=True)
 class Bandit:
     r"""Arms whose reward laws are known up to the hypothesis.

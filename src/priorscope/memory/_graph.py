@@ -12,6 +12,7 @@ from priorscope.checks import check, number
 from priorscope.memory._bandit import Bandit
 from priorscope.memory._loop import Loop
 from priorscope.memory._memory import Memory
+from priorscope.printing import printed
 
 if TYPE_CHECKING:
     import altair as alt
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["PolicyGraph", "policy_graph"]
 
 
+@printed
 @dataclass(frozen=True)
 class PolicyGraph:
     """The moves a policy makes: one row per pair of states that follow each other, most frequent first.

@@ -15,6 +15,7 @@ from priorscope.checks import check, number, whole
 from priorscope.memory._bandit import Bandit
 from priorscope.memory._loop import Loop
 from priorscope.memory._memory import Memory
+from priorscope.printing import printed
 
 if TYPE_CHECKING:
     import altair as alt
@@ -28,6 +29,7 @@ _GROW, _SHRINK = 1.5, 0.35  # of a step that was accepted, refused
 _FALL = 1e-12  # a reward that falls by no more than this has not fallen
 
 
+@printed
 @dataclass(frozen=True)
 class Learning:
     """What learning found: ``wrong`` (seeds, records) is q along the way, ``policies`` those with the least q of each seed.

@@ -13,6 +13,7 @@ from priorscope.checks import check, number
 from priorscope.memory._bandit import Bandit
 from priorscope.memory._memory import Memory
 from priorscope.memory._steady_state import without_restarts
+from priorscope.printing import printed
 
 __all__ = ["Loop", "Performance", "performance"]
 
@@ -20,6 +21,7 @@ Array = NDArray[np.float64]
 RESET = number(least=0, below=1)
 
 
+@printed
 @dataclass(frozen=True)
 class Performance:
     r"""How a policy does in the long run: ``wrong`` is q, the share of plays on an arm that is not the best.

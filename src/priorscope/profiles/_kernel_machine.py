@@ -9,6 +9,7 @@ import scipy.linalg as sla
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from priorscope.printing import printed
 from priorscope.probes import ridge_grid
 from priorscope.probes.curves.pilot import factorise
 from priorscope.profiles._design import FOLDS, Design, Part
@@ -20,6 +21,7 @@ Array = NDArray[np.float64]
 _LARGE = 400  # samples of a draw beyond which half as many turns and ridges are taken
 
 
+@printed
 @dataclass(frozen=True)
 class MeasuredKernel:
     """Held-out predictions of kernel regression with the best ridge at each size, and that ridge over the mean diagonal."""

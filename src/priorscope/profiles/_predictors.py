@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 
 from priorscope.contracts import is_kernel_model
 from priorscope.models import UserNetwork
+from priorscope.printing import printed
 from priorscope.probes import SamplesNeeded
 from priorscope.profiles._architecture import Grams, kernel_grams
 from priorscope.profiles._classical import measure_estimator, references
@@ -47,6 +48,7 @@ _MOST = 6  # architectures of ours whose networks are trained: those with the be
 _SOLVED = 1.5e10  # operations per second of a Cholesky factorisation
 
 
+@printed
 @dataclass
 class Predictors:
     """Measures predictors on the view and keeps their rows; all are compared on the same samples, by the same draws."""

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from priorscope.printing import printed
 from priorscope.probes import SamplesNeeded
 from priorscope.profiles._kind import Kind
 from priorscope.profiles._metric import Metric
@@ -26,6 +27,7 @@ __all__ = ["ErrorCurve", "EstimatorRecipe", "KernelRecipe", "NetworkRecipe", "Re
 Array = NDArray[np.float64]
 
 
+@printed
 @dataclass(frozen=True)
 class ErrorCurve:
     """A predictor's error by training size: measured at ``sizes``, forecast on ``grid``; all values are ones to be low.

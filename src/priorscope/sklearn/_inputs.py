@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from priorscope.contracts import Shape
+from priorscope.printing import printed
 
 __all__ = ["Inputs"]
 
@@ -22,6 +23,7 @@ def _none() -> Array:
     return np.zeros(0)
 
 
+@printed
 @dataclass(frozen=True, eq=False)
 class Inputs:
     """What is done to each row: gaps get the ``median``, then ``(x - mean) / scale``, then marks or whitening, then the shape.

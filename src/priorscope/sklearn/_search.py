@@ -12,6 +12,7 @@ from torch import Tensor
 
 from priorscope.contracts import KernelModel, kernel_matrices, settled
 from priorscope.inference import RidgePath
+from priorscope.printing import printed
 from priorscope.sklearn._inputs import Inputs
 from priorscope.sklearn._loss import Problem, losses
 from priorscope.sklearn._report import Rival, ranked
@@ -32,6 +33,7 @@ class Candidate:
     label: str = "standard"
 
 
+@printed
 @dataclass(frozen=True, eq=False)
 class Found:
     """A kernel measured on training rows: who it is, its losses per sample, left-out scores, and what solves it."""

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from priorscope.contracts import KernelModel, kernel_matrix
 from priorscope.inference import RidgePath
+from priorscope.printing import printed
 from priorscope.sklearn._loss import Problem, losses
 from priorscope.sklearn._search import RIDGES, Candidate, Found
 
@@ -22,6 +23,7 @@ MARGINS = (0.1, 1.0, 10.0, 100.0, 1000.0)  # the C of support vector machines, f
 FOLDS = 5
 
 
+@printed
 @dataclass(frozen=True, eq=False)
 class Solution:
     r""":math:`f(x) = \sum_j K(x, z_j)\,c_j + b` with anchors z, and the left-out ``scores`` of the training rows.

@@ -12,12 +12,14 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d
 
 from priorscope.data import from_arrays
+from priorscope.printing import printed
 
 __all__ = ["Targets", "class_weights", "read_targets"]
 
 Array = NDArray[np.float64]
 
 
+@printed
 @dataclass(frozen=True, eq=False)
 class Targets:
     """What is learnt: ``scaled`` (n, outputs); for classes their ``labels`` and names, for numbers mean and scale."""

@@ -14,10 +14,12 @@ from priorscope.data.arrays._array import AnyArray
 from priorscope.data.arrays._layout import Layout, channels_first
 from priorscope.data.arrays._plain import Values, is_frame, plain_array
 from priorscope.data.tables._coding import FrameCoding
+from priorscope.printing import printed
 
 __all__ = ["Encoding"]
 
 
+@printed
 @dataclass(frozen=True)
 class Encoding:
     """Inputs (n, …) of a user as a tensor (n, \\*shape) in float64: frames one-hot, gaps filled in, channels first.

@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 
 from priorscope.data.arrays._array import AnyArray
 from priorscope.data.tables._whole import whole_number
+from priorscope.printing import printed
 
 __all__: list[str] = []
 
 FEW = 20  # so many different integers are classes, more are a quantity; as docs/data.md says
 
 
+@printed
 @dataclass(frozen=True)
 class Targets:
     """Targets of all rows, the training rows first: labels with the names of the classes, or real numbers.

@@ -11,10 +11,12 @@ from torch import Tensor
 
 from priorscope.checks import checked, whole
 from priorscope.data.deformations._modes import CUTOFF, ModeRule, inverse_squares
+from priorscope.printing import printed
 
 __all__ = ["Fields", "sample_fields"]
 
 
+@printed
 @dataclass(frozen=True, eq=False)
 class Fields:
     r"""Displacement fields :math:`\tau = (\tau_u, \tau_v)` of N images, given by their coefficients.

@@ -13,6 +13,7 @@ from torch import Tensor
 from priorscope.checks import SEED, checked, whole
 from priorscope.data.deformations._fields import Fields, sample_fields
 from priorscope.data.deformations._modes import CUTOFF, ModeRule
+from priorscope.printing import printed
 
 __all__ = ["FoldTemperatures", "fold_temperatures", "jacobian", "stretch"]
 
@@ -61,6 +62,7 @@ def jacobian(gradient: Tensor) -> Tensor:
     return (1 - a) * (1 - f) - b * e
 
 
+@printed
 @dataclass(frozen=True)
 class FoldTemperatures:
     """The temperature at which each of some fields begins to fold, by both criteria; the fields are drawn at temperature 1.

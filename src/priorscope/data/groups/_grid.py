@@ -10,10 +10,12 @@ from torch import Tensor
 from priorscope.data.groups._element import Element, Permutation
 from priorscope.data.groups._group import Group, generator
 from priorscope.data.groups._layout import Layout
+from priorscope.printing import printed
 
 __all__ = ["GridGroup"]
 
 
+@printed
 @dataclass(frozen=True, eq=False)
 class GridGroup(Group):
     """A finite group that moves pixels: row k of ``table`` (order, d) is the index of element k, row 0 the identity.

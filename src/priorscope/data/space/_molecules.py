@@ -11,6 +11,7 @@ from torch import Tensor
 from priorscope.checks import NOT_NEGATIVE, POSITIVE, SEED, checked, each, number, optional, whole
 from priorscope.data._dataset import Dataset, Split
 from priorscope.data.space._on_sphere import sphere_points
+from priorscope.printing import printed
 
 __all__ = ["CHARGES", "Molecule", "atom_spheres", "coulomb_matrix", "molecule_data"]
 
@@ -21,6 +22,7 @@ FORMS = ("spheres", "clouds", "coulomb", "counts")
 
 
 @checked(energy=number())
+@printed
 @dataclass(frozen=True)
 class Molecule:
     """A molecule: nuclear ``charges`` (N,), ``positions`` (N, 3) in Å, and its ``energy``.

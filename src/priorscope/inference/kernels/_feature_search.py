@@ -14,6 +14,7 @@ from priorscope.contracts import FeatureKernel, kernel_matrix
 from priorscope.inference.kernels._feature_map import FeatureSetting, feature_map
 from priorscope.inference.kernels._ridge_path import RidgePath
 from priorscope.inference.kernels._ridge_solution import mean_eigenvalue, solved
+from priorscope.printing import printed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,6 +30,7 @@ SURE = 2.0  # standard errors by which features must be better
 FARTHEST = 8.0  # factor on the bandwidth beyond which no better one is looked for
 
 
+@printed
 @dataclass(frozen=True, eq=False)
 class Learning:
     """Rows to learn from: inputs, targets (n, outputs), weights; the model, and which of its kernels."""
@@ -69,6 +71,7 @@ def _ones(n: int) -> Tensor:
     return torch.ones(n, 1, dtype=torch.float64)
 
 
+@printed
 @dataclass(frozen=True, eq=False)
 class FeaturePlan:
     """What was chosen and how well it did: ``ridges`` per round in units of the mean eigenvalue, the last for the predictor.

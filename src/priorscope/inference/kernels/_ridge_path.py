@@ -9,11 +9,14 @@ import numpy as np
 import scipy.linalg as sla
 from numpy.typing import ArrayLike, NDArray
 
+from priorscope.printing import printed
+
 __all__ = ["RidgePath"]
 
 Array = NDArray[np.float64]
 
 
+@printed
 @dataclass(frozen=True)
 class RidgePath:
     r"""Kernel ridge regression :math:`\min_{f,b}\sum_i w_i\,(y_i - f(x_i) - b)^2 + r\,\|f\|^2` for any ridge r.

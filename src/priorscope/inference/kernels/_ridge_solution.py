@@ -8,12 +8,15 @@ import numpy as np
 import scipy.linalg as sla
 from numpy.typing import NDArray
 
+from priorscope.printing import printed
+
 __all__ = ["RidgeSolution", "by_landmarks", "mean_eigenvalue", "solved"]
 
 Array = NDArray[np.float64]
 LEAST = 1e-10  # ridge in units of the mean eigenvalue below which a kernel counts as singular
 
 
+@printed
 @dataclass(frozen=True, eq=False)
 class RidgeSolution:
     """Coefficients (anchors, outputs) and intercept of a fit, the ridge it used, and left-out residuals where asked for."""

@@ -9,11 +9,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from priorscope.printing import printed
+
 __all__ = ["HandOver", "Scaling", "ways"]
 
 _SIDES = (32, 64, 96, 224)  # tried in turn where a network does not take the images as they are
 
 
+@printed
 @dataclass(frozen=True)
 class Scaling:
     """What standardising did: the inputs as they came are ``inputs * deviation + mean``.

@@ -16,6 +16,7 @@ from priorscope.models.architectures.reading._graph import WithoutDropout
 from priorscope.models.kernels._kernel import Kernel, check_kinds
 from priorscope.models.networks._initial_law import InitialLaw, StatesLaws
 from priorscope.models.networks._redrawing import Redrawing
+from priorscope.printing import printed
 
 __all__ = ["SampledKernel", "SampledModel"]
 
@@ -25,6 +26,7 @@ MEASURED = (
 )
 
 
+@printed
 @dataclass(frozen=True, eq=False)
 class SampledKernel:
     """Kernels that are means over ``draws`` networks; ``standard_error`` has the error of each entry in the same fields.

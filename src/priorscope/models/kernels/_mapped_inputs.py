@@ -10,12 +10,14 @@ from torch import Tensor
 from priorscope.contracts import FeatureKernel, name_of, settled
 from priorscope.models.kernels._expansion_gradients import outer_mean
 from priorscope.models.kernels._kernel import Kernel, check_kinds
+from priorscope.printing import printed
 
 __all__ = ["MappedInputs"]
 
 ROWS = 2_000_000  # numbers of gradients held at once
 
 
+@printed
 @dataclass(frozen=True, eq=False)
 class MappedInputs:
     r"""The kernel :math:`K(Ax, Ax')` of a model, inputs flattened for the map and shaped again after it.

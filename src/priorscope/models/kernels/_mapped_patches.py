@@ -13,6 +13,7 @@ from priorscope.models.kernels._kernel import Kernel, check_kinds
 from priorscope.models.layers._conv import Conv
 from priorscope.models.layers._dense import Dense
 from priorscope.models.layers._taps import gather_patches
+from priorscope.printing import printed
 
 if TYPE_CHECKING:
     from priorscope.models.architectures._architecture import Architecture
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["MappedPatches"]
 
 
+@printed
 @dataclass(frozen=True, eq=False)
 class MappedPatches:
     r"""The kernel of an architecture that begins with a convolution, with patches p replaced by :math:`Ap`.

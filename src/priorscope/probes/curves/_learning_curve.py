@@ -14,6 +14,7 @@ from threadpoolctl import ThreadpoolController
 
 from priorscope.checks import NOT_NEGATIVE, POSITIVE, SEED, checked, optional, whole, word_or
 from priorscope.contracts import LabelledData
+from priorscope.printing import printed
 from priorscope.probes.curves.pilot import (
     Nested,
     Pilot,
@@ -35,6 +36,7 @@ Array = NDArray[np.float64]
 _ONE_THREAD = 1000  # samples of a pilot up to which linear algebra stays on one thread
 
 
+@printed
 @dataclass(frozen=True)
 class LearningCurve:
     """Test error against training size, measured on the pilot by training on parts of it and testing on the rest.

@@ -13,6 +13,7 @@ from torch.func import functional_call, jvp, vjp, vmap
 from priorscope.checks import POSITIVE, SEED, checked, whole
 from priorscope.contracts import NetworkOptions
 from priorscope.inference import can_batch
+from priorscope.printing import printed
 from priorscope.probes.geometry._block_sums import BlockSums
 from priorscope.probes.geometry._correlation import matrix_correlation, second_moment
 from priorscope.probes.geometry._draws import Drawn, Draws, Stacked
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["GeometryEvolution", "geometry_evolution"]
 
 
+@printed
 @dataclass(frozen=True)
 class GeometryEvolution:
     """Δ = dG/dt with Monte-Carlo errors, G from the same networks, and S of the training inputs.

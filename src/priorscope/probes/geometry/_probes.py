@@ -8,10 +8,12 @@ import torch
 from torch import Tensor
 
 from priorscope.checks import SHAPE, check
+from priorscope.printing import printed
 
 __all__ = ["Probes"]
 
 
+@printed
 @dataclass(frozen=True)
 class Probes:
     """``n_probes`` points per network: random rows of ``points``, or antithetic pairs of :math:`N(0, \\sigma_P^2 I)`.

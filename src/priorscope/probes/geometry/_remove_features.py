@@ -12,6 +12,7 @@ from torch import Tensor
 from priorscope.checks import SEED, checked, whole
 from priorscope.contracts import NetworkOptions
 from priorscope.data import Dataset
+from priorscope.printing import printed
 from priorscope.probes.geometry import AverageGeometry, average_geometry
 from priorscope.probes.geometry._draws import Drawn
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["FeatureRemoval", "remove_features"]
 
 
+@printed
 @dataclass(frozen=True)
 class FeatureRemoval:
     """The data without ``removed`` (orthonormal rows), and the data without random directions of equal variance.

@@ -10,6 +10,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from priorscope.printing import printed
 from priorscope.probes.geometry._pictures import modes_picture
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["AverageGeometry"]
 
 
+@printed
 @dataclass(frozen=True)
 class AverageGeometry:
     """G with Monte-Carlo errors; ``matrix`` and ``standard_error`` are (D, D), flattened inputs on both axes.

@@ -12,6 +12,7 @@ from torch import Tensor
 from priorscope.checks import SEED, checked, number, whole
 from priorscope.contracts import NetworkOptions
 from priorscope.data import Dataset
+from priorscope.printing import printed
 from priorscope.probes.geometry import AverageGeometry, average_geometry
 from priorscope.probes.geometry._draws import Drawn
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["SampleScores", "prune", "sample_scores"]
 
 
+@printed
 @dataclass(frozen=True)
 class SampleScores:
     """Score (x/‖x‖)ᵀ G (x/‖x‖) of each training sample; a low score is a sample the model hardly sees.

@@ -14,6 +14,7 @@ from priorscope.checks import NOT_NEGATIVE, POSITIVE, SEED, checked, number, who
 from priorscope.contracts import NetworkOptions
 from priorscope.data import Dataset
 from priorscope.inference import can_batch, stacked_accuracy, train_stacked
+from priorscope.printing import printed
 from priorscope.probes.geometry import AverageGeometry, average_geometry
 from priorscope.probes.geometry._correlation import matrix_correlation, second_moment
 from priorscope.probes.geometry._draws import Drawn, Draws, Stacked
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["GeometryTrajectory", "geometry_trajectory"]
 
 
+@printed
 @dataclass(frozen=True)
 class GeometryTrajectory:
     """Correlations of the geometry, its velocity and the training accuracy before training and after every epoch.

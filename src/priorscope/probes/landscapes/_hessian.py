@@ -15,6 +15,7 @@ from torch.nn.utils.weight_norm import WeightNorm
 from priorscope.checks import SEED, checked, whole
 from priorscope.inference import Loss, Members
 from priorscope.inference.networks import DensePass
+from priorscope.printing import printed
 from priorscope.probes.landscapes._dense_hessian import dense_parts
 from priorscope.probes.landscapes._effective import over_samples
 from priorscope.probes.tangent._apart import check_apart
@@ -22,6 +23,7 @@ from priorscope.probes.tangent._apart import check_apart
 __all__ = ["HessianOperators", "HessianSplit", "hessian_operators", "hessian_split", "lanczos_density"]
 
 
+@printed
 @dataclass(frozen=True)
 class HessianSplit:
     r"""Dense :math:`H = H_0 + H_p` over all parameters (N, N).

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.func import functional_call, jacrev, vmap
 
 from priorscope.checks import check, checked, whole
+from priorscope.printing import printed
 
 if TYPE_CHECKING:
     import altair as alt
@@ -54,6 +55,7 @@ def walsh_hadamard(values: Tensor) -> Tensor:
     return out / n
 
 
+@printed
 @dataclass(frozen=True)
 class GradientSignal:
     r"""Root mean square of :math:`\|\hat\nabla_S\|` over the sets S of each degree, and that over all sets.

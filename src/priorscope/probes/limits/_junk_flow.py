@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.func import functional_call, grad_and_value, vmap
 
 from priorscope.checks import NOT_NEGATIVE, POSITIVE, SEED, check, checked, optional, whole
+from priorscope.printing import printed
 from priorscope.statistics import Interval, seed_interval
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["JunkFlow", "junk_flow"]
 
 
+@printed
 @dataclass(frozen=True)
 class JunkFlow:
     r"""How far noisy gradient descent moves on labels that are coin flips.

@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from priorscope.checks import NOT_NEGATIVE, POSITIVE, check, checked, each
+from priorscope.printing import printed
 
 if TYPE_CHECKING:
     import altair as alt
@@ -61,6 +62,7 @@ def effective_regularisation(
     return np.asarray(kappa_.reshape(sizes.shape), dtype=np.float64)
 
 
+@printed
 @dataclass(frozen=True)
 class ModeLearnability:
     r"""Which modes are learned at ``n`` samples: :math:`\mathcal L_i = \lambda_i/(\lambda_i+\kappa)`, and what that costs.

@@ -10,11 +10,13 @@ from torch import Tensor
 from priorscope.checks import checked, number, optional
 from priorscope.contracts import Samples
 from priorscope.inference import FittedNetworks, GradientFlow
+from priorscope.printing import printed
 from priorscope.probes.regimes._movement import stacked_ntk
 
 __all__ = ["FrozenFit", "FrozenNetworks", "frozen_flow", "frozen_flows", "frozen_training"]
 
 
+@printed
 @dataclass(frozen=True)
 class FrozenFit:
     r"""Coefficients c of :math:`F(x) = \sum_\mu\Theta(x, x_\mu)c_\mu`, with time and success of the flow.
@@ -74,6 +76,7 @@ def frozen_flows(kernels: Tensor, targets: Tensor, flow: GradientFlow | None = N
     return tuple(FrozenFit(c, float(t), bool(done)) for c, t, done in zip(*found))
 
 
+@printed
 @dataclass(frozen=True)
 class FrozenNetworks:
     """Every member trained anew with its tangent kernel frozen at some time of its training.

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from priorscope.checks import NOT_NEGATIVE, checked
+from priorscope.printing import printed
 
 if TYPE_CHECKING:
     import altair as alt
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["KernelFluctuations", "kernel_fluctuations"]
 
 
+@printed
 @dataclass(frozen=True)
 class KernelFluctuations:
     r"""Two parts of the predictions of K members on m points, and the variance of each over members.

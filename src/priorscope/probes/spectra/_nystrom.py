@@ -12,6 +12,7 @@ from torch import Tensor
 
 from priorscope.checks import SEED, checked, whole
 from priorscope.contracts import KernelModel, is_kernel_model, kernel_matrix
+from priorscope.printing import printed
 
 if TYPE_CHECKING:
     import altair as alt
@@ -23,6 +24,7 @@ Array = NDArray[np.float64]
 KernelFunction = Callable[[Tensor, Tensor], Tensor]
 
 
+@printed
 @dataclass(frozen=True)
 class Nystrom:
     r"""Leading eigenpairs of a kernel's integral operator, from a sample, extended to any point.

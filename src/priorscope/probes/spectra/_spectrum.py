@@ -11,6 +11,7 @@ from torch import Tensor
 
 from priorscope.checks import checked, each, optional, whole
 from priorscope.contracts import KernelModel, Triple, is_kernel_model, is_triple, kernel_matrix, name_of, require
+from priorscope.printing import printed
 from priorscope.statistics import Interval, PowerLaw, fit_power_law, seed_interval
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ __all__ = ["Spectrum", "spectrum"]
 Array = NDArray[np.float64]
 
 
+@printed
 @dataclass(frozen=True)
 class Spectrum:
     r"""Eigenvalues :math:`\lambda_1 \ge \lambda_2 \ge \dots` of K/n, the estimate of the kernel's integral operator.

@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from priorscope.printing import printed
 from priorscope.probes.stability._family import Family
 from priorscope.probes.stability._layers import BatchNorm, layer_outputs, layers_of, probing
 
@@ -34,6 +35,7 @@ class NoResponse(ValueError):
     """
 
 
+@printed
 @dataclass(frozen=True)
 class Response:
     """Averages over images of squared changes of each layer's output (L,): under moves, under noise, between two images.

@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from torch import Tensor
 
+from priorscope.printing import printed
 from priorscope.probes.stability._pictures import pictures
 from priorscope.statistics import Interval, seed_interval
 
@@ -35,6 +36,7 @@ def log_interval(values: NDArray[np.float64]) -> Interval:
     return Interval(float(ends[0]), float(ends[1]), float("inf") if found.high > 700 else float(ends[2]))
 
 
+@printed
 @dataclass(frozen=True)
 class Stability:
     r"""Stability of a network to moves and to noise of the same size; ``D``, ``G`` and ``R`` are those of its output.

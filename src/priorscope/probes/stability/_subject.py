@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import torch
 from torch import Tensor, nn
 
+from priorscope.checks import no_options
 from priorscope.contracts import (
     LabelledData,
     Member,
@@ -41,6 +42,8 @@ def networks_of(
     model: Subject, input_shape: tuple[int, ...], outputs: int, n_seeds: int, seed: int, **network: Any
 ) -> tuple[str, list[nn.Module]]:
     """A name, and one network per draw: the module itself each time, the modules of a list, or fresh ones of a family."""
+    if not is_network_family(model):
+        no_options("stability", network, "settings such as width go to architectures only")
     if isinstance(model, nn.Module):
         return name_of(model), [model] * n_seeds
     if isinstance(model, list | tuple):

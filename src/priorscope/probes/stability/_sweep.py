@@ -15,6 +15,7 @@ from priorscope.checks import POSITIVE, SEED, checked, each, number, whole
 from priorscope.contracts import LabelledData
 from priorscope.data import Deform
 from priorscope.data.deformations import FoldWarning, Interpolation
+from priorscope.printing import printed
 from priorscope.probes.stability._family import Family
 from priorscope.probes.stability._response import Average, respond, sphere_noise
 from priorscope.probes.stability._result import Stability, log_interval
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["StabilitySweep", "noise_sweep", "one_row", "stability_sweep"]
 
 
+@printed
 @dataclass(frozen=True)
 class StabilitySweep:
     """Stability along one setting: a tidy frame with D, G, R and their intervals, the column ``along``, and lines by ``by``.

@@ -12,6 +12,7 @@ from torch import Tensor
 from priorscope.checks import FRACTION, SEED, checked, whole
 from priorscope.contracts import NetworkOptions, name_of
 from priorscope.data import Dataset
+from priorscope.printing import printed
 from priorscope.probes.geometry import AverageGeometry, average_geometry
 from priorscope.probes.geometry._draws import Drawn
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["BlindSpots", "blind_spots"]
 
 
+@printed
 @dataclass(frozen=True)
 class BlindSpots:
     """Directions of the data that the model is nearly blind to, with what they carry.

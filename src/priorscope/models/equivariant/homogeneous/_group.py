@@ -11,12 +11,14 @@ import torch
 from torch import Tensor
 
 from priorscope.checks import checked, whole
+from priorscope.printing import printed
 
 __all__ = ["TableGroup", "cyclic", "dihedral", "permutations", "point_group", "semidirect", "symmetric"]
 
 MOST = 5000  # elements: the table holds the square of them
 
 
+@printed
 @dataclass(frozen=True, eq=False)
 class TableGroup:
     """A finite group by its multiplication table: ``table[a, b]`` is the number of the product ab; the identity has number 0.

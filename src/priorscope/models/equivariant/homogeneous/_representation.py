@@ -10,6 +10,7 @@ from torch import Tensor
 
 from priorscope.checks import checked, each, whole
 from priorscope.models.equivariant.homogeneous._group import TableGroup
+from priorscope.printing import printed
 
 __all__ = ["Representation", "irreducible", "permuting", "regular", "trivial"]
 
@@ -18,6 +19,7 @@ _MEMBERS = each(whole(0, "Elements go by their numbers in the group."))
 
 
 @checked(subgroup=_MEMBERS)
+@printed
 @dataclass(frozen=True, eq=False)
 class Representation:
     """Matrices (|H|, d, d) of the elements of a subgroup, in the subgroup's order; ρ(a)ρ(b) = ρ(ab) is checked.

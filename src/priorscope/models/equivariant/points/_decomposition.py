@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from priorscope.models.equivariant._irreps import e3nn_o3
+from priorscope.printing import printed
 
 __all__ = ["TensorDecomposition", "decompose_tensor"]
 
 
+@printed
 @dataclass(frozen=True)
 class TensorDecomposition:
     """The irreps of a tensor, and the orthonormal basis (dimension, *shape of the tensor) that takes it apart.

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
+from priorscope.printing import printed
 from priorscope.probes.limits._mode_learnability import effective_regularisation
 
 __all__ = ["SpectralModel", "fit_spectral"]
@@ -17,6 +18,7 @@ _REACH = 4096  # the tail is followed to this many times the pilot
 _WINDOW = 4.0  # the power is fitted on errors at training sizes down to the largest over this
 
 
+@printed
 @dataclass(frozen=True)
 class SpectralModel:
     r"""Eigenvalues and target power on a log-spaced grid of ranks, each bin standing for ``count`` modes.

@@ -9,13 +9,16 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from priorscope.checks import no_options
 from priorscope.contracts import LabelledData, is_kernel_model, name_of
+from priorscope.printing import printed
 
 __all__ = ["Pilot", "draw_pilot", "gram_of", "pilot_targets"]
 
 Array = NDArray[np.float64]
 
 
+@printed
 @dataclass(frozen=True)
 class Pilot:
     """The part of the training data a forecast looks at: rows drawn, inputs, targets, labels (None in regression)."""
@@ -84,6 +87,8 @@ def gram_of(model: object, data: LabelledData, pilot: Pilot, *, kind: str = "ntk
     empirical tangent kernel), or a function of two batches of inputs giving a matrix.
     """
     n = len(pilot)
+    if not is_kernel_model(model):
+        no_options("a forecast or learning curve", options, "options of a kernel go to architectures only")
     if isinstance(model, np.ndarray | torch.Tensor):
         whole = np.asarray(model, dtype=float)
         if whole.shape != (len(data.train),) * 2:

@@ -8,6 +8,8 @@ import numpy as np
 import scipy.linalg as sla
 from numpy.typing import NDArray
 
+from priorscope.printing import printed
+
 __all__ = ["REPEATED", "Nested", "factorise", "nested_regression", "prefix_sizes", "record"]
 
 Array = NDArray[np.float64]
@@ -43,6 +45,7 @@ def factorise(gram: Array) -> tuple[Array, float]:
     )
 
 
+@printed
 @dataclass(frozen=True)
 class Nested:
     """Sums over orderings, per training size and per pilot point, of squared error and of misclassification.

@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from priorscope.checks import NOT_NEGATIVE, checked
+from priorscope.printing import printed
 from priorscope.probes.limits._mode_learnability import effective_regularisation
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ __all__ = ["SpectralCurve", "spectral_curve"]
 Array = NDArray[np.float64]
 
 
+@printed
 @dataclass(frozen=True)
 class SpectralCurve:
     """Expected errors at the sizes, and beside them the power of the modes beyond the n-th: what is not learned at all.

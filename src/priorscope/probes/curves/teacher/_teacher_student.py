@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from priorscope.checks import NOT_NEGATIVE, SEED, checked, each, whole
 from priorscope.contracts import KernelModel, kernel_matrix, name_of
 from priorscope.models import RadialKernel
+from priorscope.printing import printed
 from priorscope.probes.curves.teacher._exponent import TeacherExponent, teacher_exponent
 from priorscope.probes.curves.teacher._points import teacher_points
 from priorscope.statistics import PowerLaw, fit_power_law
@@ -26,6 +27,7 @@ __all__ = ["TeacherStudent", "expected_errors", "teacher_student"]
 Array = NDArray[np.float64]
 
 
+@printed
 @dataclass(frozen=True)
 class TeacherStudent:
     """Errors (draws, sizes) in units of the teacher's variance: exact over teachers, sampled over points.

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from priorscope.checks import POSITIVE, checked, each
 from priorscope.inference import HyperbolicEntropy
+from priorscope.printing import printed
 from priorscope.probes.limits.implicit._minimum_norm import minimum_norm, minimum_potential, system
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ def diagonal_solution(inputs: ArrayLike, targets: ArrayLike, scale: float) -> Ar
     return minimum_potential(inputs, targets, HyperbolicEntropy(2 * scale**2))
 
 
+@printed
 @dataclass(frozen=True, eq=False)
 class InitialScale:
     """Linear predictors by the initial scale of the diagonal network that finds them.

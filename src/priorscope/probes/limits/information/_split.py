@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from priorscope.checks import POSITIVE, SEED, checked, optional, whole
+from priorscope.printing import printed
 from priorscope.probes.limits.information._gap import gap_dimension
 from priorscope.probes.tangent._ntk_operator import ntk_operator
 
@@ -25,6 +26,7 @@ Array = NDArray[np.float64]
 SPARE = 1  # singular values beyond the information space, for the gap at its end
 
 
+@printed
 @dataclass(frozen=True, eq=False)
 class InformationSplit:
     r"""The leading singular values of a Jacobian and the parts of some vectors in their span.

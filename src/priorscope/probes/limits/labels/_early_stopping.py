@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm, sem
 
 from priorscope.checks import FRACTION, POSITIVE, SEED, check, checked, whole
+from priorscope.printing import printed
 from priorscope.statistics import Interval
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ PER_DECADE = 12  # times looked at
 END = 0.01  # of the first training loss: where training ends, unless all labels are met before
 
 
+@printed
 @dataclass(frozen=True, eq=False)
 class EarlyStopping:
     """Left-out loss of gradient flow along time, and the time at which it is lowest.

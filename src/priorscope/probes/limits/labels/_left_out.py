@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorscope.inference import RidgePath
+from priorscope.printing import printed
 
 __all__ = ["LeftOut", "left_out"]
 
@@ -17,6 +18,7 @@ RIDGES = np.geomspace(1e-4, 30.0, 20)  # in units of the mean eigenvalue of the 
 BEST = 3  # kernels whose scores are averaged
 
 
+@printed
 @dataclass(frozen=True, eq=False)
 class LeftOut:
     """Scores (n, classes) of each sample by fits to all others, averaged over the best kernels, and their names."""

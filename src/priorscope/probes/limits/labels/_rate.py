@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import chi2_contingency
 
 from priorscope.checks import FRACTION, POSITIVE, checked, whole
+from priorscope.printing import printed
 from priorscope.statistics import Interval
 
 __all__ = ["NoiseRate", "noise_rate"]
@@ -24,6 +25,7 @@ POWERS = np.geomspace(0.15, 8.0, 24)  # shapes of the rise from a coin flip at m
 
 
 @checked(power=POSITIVE)
+@printed
 @dataclass(frozen=True, eq=False)
 class NoiseRate:
     """The posterior of the rate, the odds' shape at its mode and the margin that counts as certain for each sample.

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from priorscope.checks import POSITIVE, checked, each, whole
 from priorscope.inference import GradientDescent
+from priorscope.printing import printed
 from priorscope.statistics import Interval, fit_power_law
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ STILL = (
 )  # slopes below are on the way to no change at all, above +0.25 to blowing up: half-way to the exponents ±1/2
 
 
+@printed
 @dataclass(frozen=True)
 class CoordinateCheck:
     """Root mean square change of every layer's outputs after a few steps (layers, seeds, widths), and its exponent in the width.

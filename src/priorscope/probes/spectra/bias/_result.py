@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from priorscope.printing import printed
 from priorscope.probes.spectra.bias._budget import ModeBudget, mode_budget
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ __all__ = ["SpectralBias"]
 Array = NDArray[np.float64]
 
 
+@printed
 @dataclass(frozen=True)
 class SpectralBias:
     r"""Residuals :math:`r_t = f_t - f^*` on held-out points along gradient flow, in the eigenbasis of the kernel.

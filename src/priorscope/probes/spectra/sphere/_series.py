@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from priorscope.checks import ANY_NUMBER, VARIANCE, checked, each, optional, whole
+from priorscope.printing import printed
 
 __all__ = ["KernelSeries", "kernel_series"]
 
@@ -19,6 +20,7 @@ Scalar = Callable[[torch.Tensor], torch.Tensor]
 
 
 @checked(coefficients=each(ANY_NUMBER), total=ANY_NUMBER)
+@printed
 @dataclass(frozen=True)
 class KernelSeries:
     """Coefficients a_m (all ≥ 0) of k(u), cut after the last one, and the exact k(1): the mass cut off is the difference.

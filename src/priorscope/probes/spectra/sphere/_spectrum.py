@@ -13,6 +13,7 @@ from scipy.optimize import brentq
 
 from priorscope.checks import checked, optional, whole
 from priorscope.models import Architecture
+from priorscope.printing import printed
 from priorscope.probes.spectra.sphere._block import BlockEigenvalues
 from priorscope.probes.spectra.sphere._gap_trace import gap_trace
 from priorscope.probes.spectra.sphere._modes import Family, families
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["SphereSpectrum", "sphere_spectrum"]
 
 
+@printed
 @dataclass(frozen=True)
 class SphereSpectrum:
     """Eigenvalues with their multiplicities, up to an order; what lies beyond is known by its trace.
