@@ -17,7 +17,7 @@ class build_py_with_claims(build_py):
         if not self.editable_mode:
             target = Path(self.build_lib) / "priorscope" / "lab" / "_claims"
             shutil.rmtree(target, ignore_errors=True)  # build/ may hold those of an earlier build
-            for file in (CLAIMS / "ledger.json", *sorted((CLAIMS / "runs").glob("*.jsonl"))):
+            for file in (CLAIMS / "ledger.json", *sorted((CLAIMS / "runs").rglob("*.jsonl"))):
                 copy = target / file.relative_to(CLAIMS)
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(file, copy)

@@ -21,7 +21,7 @@ PARTS = ("data", "inference", "lab", "models", "probes", "profiles", "statistics
 RESULTS = re.compile(
     r"^(Fitted\w*|Outcome|Covariance|Profile|CandidateProfile|Scene|Row|\w+Recipe|\w*Pilot|Frozen\w+|SampledKernel|Interval|PowerLaw|ModeBudget|Encoding"
     r"|RandomFeaturesRisk|TeacherExponent|ABCParametrisation|RigidMove|GridMove"
-    r"|exact|Repair|HandOver|FoldTemperatures|\w*Verdict|Evidence|Expectation|ReadOptions|Record|Salvaged|SweepSummary|Paper|Claim)$"
+    r"|exact|Repair|HandOver|FoldTemperatures|\w*Verdict|Evidence|Expectation|ReadOptions|Record|Salvaged|Runs|TakenUp|SweepSummary|Paper|Claim)$"
 )  # made by us, never by hand
 
 

@@ -40,6 +40,8 @@ def claims_markdown(lines: list[dict[str, Any]]) -> str:
     for line in lines:
         verdict = f"**{line['verdict']}**" if line["verdict"] != "not run" else "not run"
         note = f": {line['note']}" if line["note"] and line["verdict"] not in ("holds", "not run") else ""
+        if line.get("progress"):
+            verdict += ": {} of {} runs so far".format(*line["progress"])
         values = (line["id"], line["says"], number(line["expected"]), measured(line), verdict + note)
         rows.append("| " + " | ".join(cell(value) for value in values) + " |")
     return "\n".join(rows)

@@ -21,6 +21,7 @@ COMMANDS: dict[str, str] = {
     "predict": "priorscope.cli._predict:predict",
     "reproduce": "priorscope.cli._reproduce:reproduce",
     "claims": "priorscope.cli._claims:claims",
+    "runs": "priorscope.cli._runs:app",
     "report": "priorscope.cli._report:report",
     "serve": "priorscope.cli._serve:serve",
     "salvage": "priorscope.cli._salvage:salvage",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -33,7 +34,10 @@ def claims(
     json: JsonOption = False,
     record: Annotated[
         bool,
-        typer.Option("--record", help="Write the tables of complete stored runs, and their verdicts into the ledger."),
+        typer.Option(
+            "--record",
+            help="Write the tables of stored runs (unfinished sweeps apart), and the verdicts into the ledger.",
+        ),
     ] = False,
     rejudge: Annotated[
         bool, typer.Option("--rejudge", help="Judge the tables of runs kept beside the ledger, not the store.")
@@ -50,7 +54,15 @@ def claims(
 
     Examples:  priorscope claims   |   priorscope claims jamming --long   |   priorscope claims S0.4
     """
-    from priorscope.lab import judge_evidence, judge_paper, natural_order, read_ledger, record_ledger, runs_folder
+    from priorscope.lab import (
+        judge_evidence,
+        judge_paper,
+        keep_unfinished,
+        natural_order,
+        read_ledger,
+        record_ledger,
+        runs_folder,
+    )
     from priorscope.papers import REGISTRY, load, load_all
 
     if scale not in (None, "small", "paper"):
@@ -70,6 +82,8 @@ def claims(
             )
     tables = runs_folder(ledger)
     if rejudge:
+        if record:
+            _tell(keep_unfinished(each, None, tables) for each in papers)
         judged = [line for each in papers for line in judge_evidence(each, tables)]
     else:
         runs = open_store(store)
@@ -100,24 +114,40 @@ def claims(
 def _write_and_judge(paper: Paper, runs: Store | None, scale: str | None, tables: Path) -> list[Record]:
     """Verdicts from the table of a paper's runs, written first when the store has a complete set of its own.
 
+    Runs of a sweep that is not complete are kept in ``tables/unfinished``.
     Complete runs at the published sizes in the tables are not replaced by small ones, unless ``scale`` asks for it.
     Where the table lacks a long array that a measure needs, the verdict is that of the store, without evidence.
     """
-    from priorscope.lab import complete_scale, judge_evidence, judge_paper, read_evidence, write_evidence
+    from priorscope.lab import (
+        complete_scale,
+        judge_evidence,
+        judge_paper,
+        keep_unfinished,
+        read_evidence,
+        write_evidence,
+    )
 
     complete, _ = complete_scale(paper, runs, scale)
     kept = read_evidence(paper.name, tables)
     larger = kept is not None and (kept.version, kept.scale) == (paper.version, "paper") and complete == "small"
     if runs is None or complete is None or (larger and scale is None):
+        _tell([keep_unfinished(paper, runs, tables)])
         return judge_evidence(paper, tables)
     write_evidence(paper, runs, complete, tables)
+    _tell([keep_unfinished(paper, runs, tables)])
     full = {line.id: line for line in judge_paper(paper, runs, complete)}
     return [full[line.id] if line.raised else line for line in judge_evidence(paper, tables)]
 
 
+def _tell(lines: Iterable[str]) -> None:
+    for line in lines:
+        if line:
+            typer.echo(line, err=True)
+
+
 def _remove_others(tables: Path, names: list[str]) -> None:
     """Tables of papers that are no more leave with their claims."""
-    for file in tables.glob("*.jsonl"):
+    for file in tables.rglob("*.jsonl"):
         if file.stem not in names:
             file.unlink()
 
@@ -157,6 +187,8 @@ def _beside(line: Record, recorded: Record | None, rejudge: bool = False) -> dic
     from priorscope.lab import standing
 
     shown = standing(line, recorded)
+    if shown.verdict == "not run" and recorded is not None and recorded.version == shown.version:
+        shown = dataclasses.replace(shown, progress=shown.progress or recorded.progress)
     row = shown.as_json()
     row["local"] = line.verdict
     stands = recorded is not None and not recorded.stale_beside(line)

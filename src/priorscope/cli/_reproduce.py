@@ -16,7 +16,7 @@ from priorscope.cli._options import JsonOption, StoreOption, complete_paper, pri
 if TYPE_CHECKING:
     import pandas as pd
 
-    from priorscope.lab import Paper, SweepSummary
+    from priorscope.lab import Paper, Store, SweepSummary
     from priorscope.report import ClaimRow
 
 __all__ = ["reproduce"]
@@ -41,18 +41,22 @@ def reproduce(
     ] = None,
     store: StoreOption = None,
     retries: Annotated[int, typer.Option("--retries", help="More attempts for a point that fails.")] = 1,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Run every point here: take up no runs of an unfinished sweep elsewhere.")
+    ] = False,
     out: Annotated[Path, typer.Option("--out", help="Folder for the chart.")] = Path("report"),
     chart: Annotated[bool, typer.Option("--chart/--no-chart", help="Write the chart as HTML and PNG.")] = True,
     json: JsonOption = False,
 ) -> None:
     """Run a published experiment and say which of its claims hold here.
 
-    Every result is stored as it comes: stop with Ctrl-C, or lose the machine, and the same command goes on.
+    Every result is stored as it comes: stop with Ctrl-C, or lose the machine, and the same command goes on. Runs that another
+    machine left unfinished in claims/runs/unfinished are taken up first, and told.
 
     Examples:  priorscope reproduce sphere-spectrum --scale tiny   |   priorscope reproduce mine.py:PAPER -j 8
     """
     from priorscope.lab import Store, dask_executor, judge_paper, sweep
-    from priorscope.papers import load
+    from priorscope.papers import REGISTRY, load
 
     if name is None:
         _list_papers(json)
@@ -62,6 +66,8 @@ def reproduce(
     paper = load(name)
     points = paper.points(scale)
     with Store(store) as runs, contextlib.ExitStack() as stack:
+        if scale != "tiny" and name in REGISTRY and not fresh:
+            _take_up(paper, runs)
         executor = stack.enter_context(dask_executor(cluster)) if cluster is not None else None
         try:
             with _interruptible():
@@ -86,6 +92,22 @@ def reproduce(
             err=True,
         )
         raise typer.Exit(1)
+
+
+def _take_up(paper: Paper, runs: Store) -> None:
+    """Go on from the runs that an unfinished sweep left beside the ledger."""
+    from priorscope.lab import read_runs, runs_folder, take_up, unfinished_file
+
+    file = unfinished_file(paper.name, runs_folder())
+    if not file.exists():
+        return
+    try:
+        found = read_runs(file)
+    except ValueError as error:
+        raise ValueError(f"{error} --fresh runs every point here.") from error
+    done = take_up(found, paper, runs)
+    if done.taken or done.strangers:
+        typer.echo(f"{file}: {done}", err=True)
 
 
 @contextlib.contextmanager

@@ -20,9 +20,11 @@ from priorscope.lab._ledger import ledger_path, read_ledger, record_ledger, runs
 from priorscope.lab._paper import SCALES, Paper
 from priorscope.lab._point import Metrics, Point, finite_or_none
 from priorscope.lab._record import Record, natural_order
+from priorscope.lab._runs import Runs, TakenUp, read_runs, stored_runs, take_up, write_runs
 from priorscope.lab._salvage import Salvaged, salvage
 from priorscope.lab._store import Store, StoreError, default_store_path
 from priorscope.lab._sweep import Interrupted, SweepSummary, sweep
+from priorscope.lab._unfinished import keep_unfinished, read_unfinished, unfinished_file
 from priorscope.lab._verdict import VERDICTS, CheckVerdict, Verdict, judge_claim, judge_interval
 
 __all__ = [
@@ -70,6 +72,15 @@ __all__ = [
     "evidence_from",
     "write_evidence",
     "read_evidence",
+    "Runs",
+    "TakenUp",
+    "stored_runs",
+    "write_runs",
+    "read_runs",
+    "take_up",
+    "unfinished_file",
+    "read_unfinished",
+    "keep_unfinished",
     "ledger_path",
     "runs_folder",
     "read_ledger",

@@ -13,6 +13,7 @@ import numpy as np
 
 from priorscope.lab._paper import Paper
 from priorscope.lab._point import Metrics, point_key
+from priorscope.lab._row import commits
 from priorscope.lab._store import Store
 from priorscope.printing import printed
 
@@ -66,12 +67,11 @@ def evidence_from(paper: Paper, store: Store, scale: str) -> Evidence:
     points = paper.points(scale)
     if len(table) != len(points):
         raise ValueError(f"{len(table)} of {len(points)} points of {paper.name!r} at scale {scale} are stored.")
-    commits = sorted({str(code).split("@")[-1] for code in table["run_code"]} - {""})
     return Evidence(
         paper.name,
         paper.version,
         scale,
-        ", ".join(commits) or None,
+        commits(table["run_code"]),
         round(float(table["run_seconds"].sum()), 1),
         [paper.key(point) for point in points],
         table.drop(columns=["run_seconds", "run_code", "run_finished"]),

@@ -10,6 +10,7 @@ from priorscope.lab._evidence import Evidence, evidence_from, read_evidence
 from priorscope.lab._paper import Paper
 from priorscope.lab._record import Record
 from priorscope.lab._store import Store
+from priorscope.lab._unfinished import read_unfinished
 from priorscope.lab._verdict import Verdict, judge_claim
 
 __all__ = ["complete_scale", "judge_evidence", "judge_paper"]
@@ -69,6 +70,8 @@ def judge_paper(paper: Paper, store: Store | None, scale: str | None = None) -> 
 def judge_evidence(paper: Paper, folder: str | os.PathLike[str]) -> list[Record]:
     """The verdict of each claim from the table of runs in ``folder``, or ``not run`` where it is not there or of other points.
 
+    A claim that is not run tells how far the kept runs of an unfinished sweep go.
+
     Example:
         >>> paper = Paper("squares", "Squares", "Euclid", 1, lambda scale: [], lambda point: {}, ())
         >>> judge_evidence(paper, "no-such-folder")
@@ -81,7 +84,10 @@ def judge_evidence(paper: Paper, folder: str | os.PathLike[str]) -> list[Record]
     elif found is not None and found.keys != [paper.key(point) for point in paper.points(found.scale)]:
         missing = f"the table of runs does not have the points of scale {found.scale}"
     if found is None or missing:
-        return [_record(paper, claim, Verdict("not run", note=missing), None) for claim in paper.claims]
+        begun = read_unfinished(paper, folder)
+        progress = None if begun is None else (len(begun.rows), begun.wanted)
+        waiting = [_record(paper, claim, Verdict("not run", note=missing), None) for claim in paper.claims]
+        return [dataclasses.replace(record, progress=progress) for record in waiting]
     return [
         dataclasses.replace(record, evidence=None if record.verdict == "not run" else found.file)
         for record in (_judge(paper, claim, found) for claim in paper.claims)

@@ -18,7 +18,8 @@ class Record:
 
     ``paper``, ``version`` and ``command`` are None while no paper of the library reproduces the claim yet. ``evidence``
     is the table of runs the verdict was judged from, beside the ledger; None when it is not there. ``raised``: the
-    measure failed on stored runs, so that no older verdict can stand.
+    measure failed on stored runs, so that no older verdict can stand. ``progress``: how many runs an unfinished sweep has that
+    is kept beside the ledger, and of how many.
 
     Example:
         >>> Record(id="S0.10", says="strong models lose little", source="Fig. 4").verdict
@@ -45,6 +46,7 @@ class Record:
     fingerprint: str | None = None
     checks: tuple[CheckVerdict, ...] = ()
     raised: bool = False
+    progress: tuple[int, int] | None = None
 
     def stale_beside(self, other: Record) -> str:
         """Why this recorded verdict does not hold for the claim as ``other`` states it today; empty where it does.
@@ -67,15 +69,18 @@ class Record:
         return "" if same else "judged under other words"
 
     def as_json(self) -> Metrics:
-        """The record as values that strict JSON can carry."""
-        return {name: finite_or_none(value) for name, value in dataclasses.asdict(self).items()}
+        """The record as values that strict JSON can carry; ``progress`` only where there is some."""
+        line = {name: finite_or_none(value) for name, value in dataclasses.asdict(self).items()}
+        return line if self.progress else {name: value for name, value in line.items() if name != "progress"}
 
     @classmethod
     def from_json(cls, line: Metrics) -> Record:
         """What :meth:`as_json` wrote; fields of other versions of the ledger are left out."""
         fields = {field.name for field in dataclasses.fields(cls)}
         checks = tuple(CheckVerdict(**check) for check in line.get("checks") or ())
-        return cls(**{**{name: value for name, value in line.items() if name in fields}, "checks": checks})
+        progress = tuple(line["progress"]) if line.get("progress") else None
+        known = {name: value for name, value in line.items() if name in fields}
+        return cls(**{**known, "checks": checks, "progress": progress})
 
 
 def natural_order(text: str) -> list[tuple[int, str]]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from priorscope.lab._point import Metrics, Point, decode_result, point_key
 
-__all__ = ["COLUMNS", "Column", "DamagedRow", "Row"]
+__all__ = ["COLUMNS", "Column", "DamagedRow", "Row", "commits"]
 
 Column: TypeAlias = str | int | float | bytes | None  # what SQLite keeps
 
@@ -102,3 +103,13 @@ class Row:
         if summed and row.checksum() != checksum:
             raise DamagedRow("its checksum does not match")
         return row
+
+
+def commits(codes: Iterable[str]) -> str | None:
+    """The commits of the code that made some runs, in one text; None where none is known.
+
+    Example:
+        >>> commits(["0.1.0@34cd", "0.1.0@12ab", "0.1.0@34cd"])
+        '12ab, 34cd'
+    """
+    return ", ".join(sorted({code.split("@")[-1] for code in codes} - {""})) or None

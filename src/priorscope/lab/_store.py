@@ -362,8 +362,7 @@ class Store:
         where += "WHERE r.paper=? AND r.version=? ORDER BY r.point"
         rows = self._whole(where, [*([scale] if marked else []), name, version])
         if isinstance(paper, Paper) and scale:
-            place = {paper.key(point): i for i, point in enumerate(paper.points(scale))}
-            rows = sorted((row for row in rows if row[0].key in place), key=lambda row: place[row[0].key])
+            rows = _in_grid(rows, paper, scale)
         records = []
         for row, point, result in rows:
             record = {**point, **result}
@@ -371,6 +370,11 @@ class Store:
                 record |= {"run_seconds": row.seconds, "run_code": row.code, "run_finished": row.finished}
             records.append(record)
         return pd.DataFrame.from_records(records) if records else pd.DataFrame()
+
+    def rows(self, paper: Paper, scale: str) -> list[Row]:
+        """The stored results of a scale's points, as they were stored, in the order of the grid."""
+        found = self._whole("WHERE r.paper=? AND r.version=?", [paper.name, paper.version])
+        return [row for row, _, _ in _in_grid(found, paper, scale)]
 
     def failures(self, paper: str | None = None) -> pd.DataFrame:
         """Failed attempts: paper, version, point, attempt and the traceback."""
@@ -399,3 +403,8 @@ class Store:
 
     def __repr__(self) -> str:
         return f"Store({self.path!r})"
+
+
+def _in_grid(rows: list[tuple[Row, Point, Metrics]], paper: Paper, scale: str) -> list[tuple[Row, Point, Metrics]]:
+    place = {paper.key(point): i for i, point in enumerate(paper.points(scale))}
+    return sorted((row for row in rows if row[0].key in place), key=lambda row: place[row[0].key])

@@ -46,6 +46,16 @@ def measured_text(row: ClaimRow, digits: int = 4) -> str:
     return text
 
 
+def progress_text(row: ClaimRow) -> str:
+    """How far the kept runs of an unfinished sweep go; empty where there are none.
+
+    Example:
+        >>> progress_text({"progress": [12, 39]})
+        '12 of 39 runs so far'
+    """
+    return "{} of {} runs so far".format(*row["progress"]) if row.get("progress") else ""
+
+
 def checks_text(row: ClaimRow) -> list[str]:
     """One line per check of a claim that has several: ``slope: 0.2 [0.1, 0.3], expected rising (above 0): holds``.
 
@@ -95,7 +105,7 @@ class _Lines:
         for row in self.rows:
             line = Text.from_markup(f"{plain(str(row['id'])):<6} ")
             line.append_text(_padded(Text.from_markup(_coloured(row)), 10))
-            line.append_text(_padded(Text(measured_text(deciding(row), 2)), 19))
+            line.append_text(_padded(Text(progress_text(row) or measured_text(deciding(row), 2)), 19))
             line.append(" ".join(str(row["says"]).split()))
             line.truncate(options.max_width, overflow="ellipsis")
             line.no_wrap = True
@@ -147,6 +157,7 @@ def claims_long(rows: Sequence[ClaimRow]) -> RenderableType:
             "source": row.get("source"),
             **_numbers(row),
             "note": row.get("note"),
+            "so far": progress_text(row),
             "scale": row.get("scale"),
             "evidence": evidence_text(row),
             "recorded": row.get("recorded") if row.get("disagrees") else None,
@@ -210,6 +221,7 @@ def claims_list(rows: Sequence[ClaimRow]) -> str:
         facts = {
             **_numbers(row),
             "note": row.get("note"),
+            "so far": progress_text(row),
             "evidence": evidence_text(row),
             "again": row.get("command"),
         }
