@@ -188,7 +188,7 @@ def test_a_full_disk_and_an_interrupt_end_with_a_code(
     def stop(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("priorscope.profiles._profile.data_symmetries", stop)
+    monkeypatch.setattr("priorscope.profiles._profile.label_moves", stop)
     code, _, _ = _run(words, capsys)
     assert code == 130
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-import numpy as np
 import pytest
 import torch
 
@@ -12,7 +11,6 @@ import priorscope as ps
 from priorscope.probes.curves.pilot import prepare
 from priorscope.profiles import Profile
 from priorscope.profiles._candidates import default_candidates
-from priorscope.profiles._symmetry import data_symmetries, model_symmetries
 from priorscope.profiles._user_model import load_model, user_candidate
 
 
@@ -47,31 +45,6 @@ def test_notebook_view_escapes(small_profile: Profile) -> None:
     text = small_profile._repr_html_()
     assert "<img" not in text
     assert "&lt;img" in text
-
-
-def test_symmetry_of_the_data_is_seen_and_its_absence_too() -> None:
-    generator = torch.Generator().manual_seed(0)
-    x = torch.randn(200, 2, 8, generator=generator)
-    x = x.cumsum(-1)
-    both = torch.cat([x, x.flip(-1)])
-    even = np.sign(both.mean((1, 2)).numpy())[:, None]  # the mean does not change when a signal is reversed
-    labels = (even[:, 0] > 0).astype(int)
-    found = {s.move: s for s in data_symmetries(both, even, labels)}
-    assert found["reversal"].verdict == "yes"
-    assert found["sign flip"].verdict == "no"
-    chance = data_symmetries(both, np.roll(even, 1, 0), np.random.default_rng(0).permutation(labels))
-    assert {s.verdict for s in chance} == {"cannot tell"}  # neighbours agree by accident at most
-
-
-def test_symmetry_of_kernels() -> None:
-    x = torch.randn(6, 1, 6, 6, generator=torch.Generator().manual_seed(0))
-    arch = ps.models.gap(1)
-    found = model_symmetries(lambda a, b: arch.kernel(a, b, kinds=("ntk",)).ntk, x)
-    assert found["shift by 1"] == "invariant"
-    assert found["mirror"] == "equivariant"
-    shuffle = torch.randperm(36, generator=torch.Generator().manual_seed(1))
-    odd = model_symmetries(lambda a, b: (a.flatten(1)[:, shuffle[:20]] @ b.flatten(1)[:, shuffle[:20]].T) ** 2, x)
-    assert odd["shift by 1"] == "no"
 
 
 def test_preparation_is_said() -> None:

@@ -25,7 +25,9 @@ def stability(
         str,
         typer.Option("--model", "-m", help="lenet, resnet18, fcn, …, package.module:name, file.py:name or timm:name"),
     ] = "lenet",
-    move: Annotated[str, typer.Option(help="deformation, shift, turn or zoom.")] = "deformation",
+    move: Annotated[
+        str, typer.Option(help="deformation, shift, turn, zoom, or one move: mirror, quarter turn, …")
+    ] = "deformation",
     delta: Annotated[float, typer.Option(help="Mean displacement of pixels.")] = 1.0,
     cutoff: Annotated[float, typer.Option(help="Half waves of a deformation per side.")] = 3,
     average: Annotated[str, typer.Option(help="Over images: median or mean.")] = "median",

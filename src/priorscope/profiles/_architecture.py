@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import time as clock
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from priorscope.contracts import KernelModel, KernelPair, kernel_matrix
+from priorscope.contracts import KernelModel, KernelPair
 from priorscope.data import Dataset
 from priorscope.models import Architecture, Invariant
-from priorscope.probes import BlindSpots, blind_spots, spectrum
+from priorscope.probes import BlindSpots, blind_spots, kernel_moves, spectrum
 from priorscope.probes.curves.forecast import forecast_gram
 from priorscope.probes.curves.pilot import gram_of
 from priorscope.profiles._candidates import Candidate, is_kernel_family
@@ -21,7 +20,6 @@ from priorscope.profiles._kernel_distance import distance_at_width, place_of
 from priorscope.profiles._memory import PeakMemory
 from priorscope.profiles._network import network_blind_spots, network_distance, network_gram, network_symmetries
 from priorscope.profiles._result import CandidateProfile
-from priorscope.profiles._symmetry import model_symmetries
 from priorscope.profiles._user_network import UserNetwork
 from priorscope.profiles._view import View
 
@@ -29,10 +27,6 @@ __all__ = ["Grams", "deepened", "kernel_grams", "measure_architecture"]
 
 Array = NDArray[np.float64]
 Grams = dict[str, Array]  # by kind, "ntk" and "nngp"
-
-
-def _kernel_function(model: KernelModel) -> Callable[[torch.Tensor, torch.Tensor], Array]:
-    return lambda a, b: kernel_matrix(model, a, b).double().numpy()
 
 
 def kernel_grams(model: KernelModel, inputs: torch.Tensor) -> Grams:
@@ -63,7 +57,7 @@ def measure_architecture(
         else:
             grams = kernel_grams(candidate.model, pilot.inputs)
             gram = gram_of(grams["ntk"], view.small, pilot)
-            symmetries = model_symmetries(_kernel_function(candidate.model), pilot.inputs)
+            symmetries = kernel_moves(candidate.model, pilot.inputs[:6].double()).kept
         ahead = forecast_gram(gram, pilot, [to], ridge="tuned", level=level, seed=seed)
         found = spectrum(gram, pilot.targets)
     needed = ahead.samples_needed(float(ahead.curve.error[-1]) / 2)

@@ -11,14 +11,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from priorscope.probes import BlindSpots, blind_spots, empirical_ntk
+from priorscope.probes import BlindSpots, Kept, blind_spots, empirical_ntk, kernel_moves
 from priorscope.probes.curves.pilot import Pilot, gram_of
 from priorscope.profiles._kernel_distance import KernelDistance, short_run
-from priorscope.profiles._symmetry import Kept, moves_of
 from priorscope.profiles._user_network import UserNetwork
 
 if TYPE_CHECKING:
     from priorscope.data import Dataset
+    from priorscope.data.groups import Move
 
 __all__ = ["network_blind_spots", "network_distance", "network_gram", "network_symmetries"]
 
@@ -59,31 +59,13 @@ def _first(pilot: Pilot, n: int) -> Pilot:
     return replace(pilot, index=pilot.index[:n], inputs=pilot.inputs[:n], targets=pilot.targets[:n], labels=labels)
 
 
-def network_symmetries(network: UserNetwork, inputs: Tensor, spread: float | None, n: int = 4) -> dict[str, Kept]:
-    """As for kernels in closed form, from one kernel matrix of all moved samples; "nearly" within 5 % (its spread)."""
+def network_symmetries(network: UserNetwork, inputs: Tensor, spread: float | None, n: int = 4) -> dict[Move, Kept]:
+    """As for kernels in closed form, to a relative 1e-4; "nearly" within 5 % (both inputs moved: or its spread, to 20 %)."""
     if network.takes_tokens:
         return {}  # a moved token is another word
-    x = inputs[:n].float()
-    moves = moves_of(tuple(x.shape[1:]))
-    moved = torch.cat([x, *(move(x) for move in moves.values())])
-    whole = empirical_ntk(network.one_output(), moved).detach().double().numpy()
-    plain = whole[:n, :n]
-    size = np.linalg.norm(plain)
     limit = max(0.05, min(spread or 0.0, 0.2))
-    found = {}
-    for k, name in enumerate(moves, 1):
-        block = slice(k * n, (k + 1) * n)
-        once = np.linalg.norm(whole[block, :n] - plain) / size
-        both = np.linalg.norm(whole[block, block] - plain) / size
-        if once < 1e-4:
-            found[name] = Kept.INVARIANT
-        elif both < 1e-4:
-            found[name] = Kept.EQUIVARIANT
-        elif once < 0.05:
-            found[name] = Kept.NEARLY_INVARIANT
-        else:
-            found[name] = Kept.NEARLY_EQUIVARIANT if both < limit else Kept.NOTHING
-    return found
+    found = kernel_moves(network.one_output(), inputs[:n].float(), tolerance=1e-4, near_once=0.05, near_both=limit)
+    return found.kept
 
 
 def network_distance(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
+from priorscope.probes import Kept, Shared
 from priorscope.profiles._contenders import Contender
 from priorscope.profiles._headline import called
 from priorscope.profiles._phrases import samples
-from priorscope.profiles._symmetry import Kept, Shared
 
 if TYPE_CHECKING:
     import altair as alt

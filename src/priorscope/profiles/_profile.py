@@ -13,7 +13,7 @@ from priorscope.checks import FRACTION, POSITIVE, SEED, checked, optional, whole
 from priorscope.contracts import name_of
 from priorscope.data import Data, Dataset, Values, as_dataset
 from priorscope.models import SampledModel, Scaling
-from priorscope.probes import CautionKind
+from priorscope.probes import CautionKind, LabelMove, label_moves
 from priorscope.probes.curves.pilot import prepare
 from priorscope.profiles._architecture import Grams, deepened, measure_architecture
 from priorscope.profiles._baseline import Baseline, baseline_of
@@ -29,7 +29,6 @@ from priorscope.profiles._result import CandidateProfile, Profile
 from priorscope.profiles._robust import heavy_tails, outliers, rare_classes
 from priorscope.profiles._row import Row
 from priorscope.profiles._scene import Scene
-from priorscope.profiles._symmetry import DataSymmetry, data_symmetries
 from priorscope.profiles._user_model import load_model, user_candidate
 from priorscope.profiles._user_network import UserNetwork
 from priorscope.profiles._view import View, look
@@ -110,7 +109,7 @@ def _warnings(
 
 
 def _with_reasons(
-    rows: Sequence[Row], measured: Sequence[CandidateProfile], symmetries: Sequence[DataSymmetry]
+    rows: Sequence[Row], measured: Sequence[CandidateProfile], symmetries: Sequence[LabelMove]
 ) -> tuple[Row, ...]:
     """Rows with the reasons of their architectures after their own."""
     by_name = {c.name: c for c in measured}
@@ -229,7 +228,7 @@ def profile(
 
     for candidate in found:
         add(candidate)
-    symmetries = tuple(data_symmetries(view.pilot.inputs, view.pilot.targets, view.pilot.labels))
+    symmetries = label_moves(view.pilot.inputs, view.pilot.targets, view.pilot.labels).found
     scene = Scene(view, measure, asked, level, seed, symmetries)
     if candidates is None:
         for source in SOURCES.values():

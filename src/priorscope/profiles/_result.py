@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from priorscope.probes import BlindSpots, ExpectedExponents, Forecast, SamplesNeeded, Spectrum
+from priorscope.data.groups import Move
+from priorscope.probes import BlindSpots, ExpectedExponents, Forecast, Kept, LabelMove, SamplesNeeded, Spectrum
 from priorscope.profiles._baseline import Baseline
 from priorscope.profiles._candidates import Candidate
 from priorscope.profiles._kernel_distance import KernelDistance
 from priorscope.profiles._kind import Kind
 from priorscope.profiles._metric import Metric
 from priorscope.profiles._row import Row
-from priorscope.profiles._symmetry import DataSymmetry, Kept
 
 if TYPE_CHECKING:
     import altair as alt
@@ -49,7 +49,7 @@ class CandidateProfile:
     forecast: Forecast = field(repr=False)
     spectrum: Spectrum = field(repr=False)
     needed: SamplesNeeded
-    symmetries: dict[str, Kept]
+    symmetries: dict[Move, Kept]
     blind: BlindSpots | None
     regime: KernelDistance | None
     seconds: float
@@ -100,7 +100,7 @@ class Profile:
     target_error: float
     baseline: Baseline
     candidates: tuple[CandidateProfile, ...]
-    data_symmetries: tuple[DataSymmetry, ...]
+    data_symmetries: tuple[LabelMove, ...]
     notes: tuple[str, ...]
     warnings: tuple[str, ...]
     seconds: float

@@ -13,9 +13,9 @@ from priorscope.profiles._metric import Metric
 from priorscope.profiles._view import View
 
 if TYPE_CHECKING:
+    from priorscope.probes import LabelMove
     from priorscope.profiles._result import CandidateProfile
     from priorscope.profiles._row import Row
-    from priorscope.profiles._symmetry import DataSymmetry
     from priorscope.profiles._trial import Trial
 
 __all__ = ["Scene"]
@@ -49,7 +49,7 @@ class Scene:
     to: int
     level: float
     seed: int
-    symmetries: tuple[DataSymmetry, ...] = ()
+    symmetries: tuple[LabelMove, ...] = ()
     measured: tuple[CandidateProfile, ...] = field(default=(), repr=False)
     grams: Mapping[str, NDArray[np.float64]] = field(default_factory=dict, repr=False)
     rows: tuple[Row, ...] = field(default=(), repr=False)

@@ -7,7 +7,8 @@ import pytest
 import torch
 
 import priorscope as ps
-from priorscope.profiles._symmetry import data_symmetries, moves_of
+from priorscope.data.groups import Move
+from priorscope.probes import Shared, label_moves
 
 
 def test_templates_survive_deformations_and_positions_do_not_survive_shifts():
@@ -73,8 +74,6 @@ def test_augmentation_helps_where_it_is_the_law_of_the_data():
 
 def test_the_profile_tries_a_deformation_of_square_images():
     data = ps.data.deformed_templates(200, 10, size=16, n_classes=5, temperature=4e-3, cutoff=2, noise=0.2)
-    found = {s.move: s for s in data_symmetries(data.inputs, data.targets.double().numpy(), data.train_labels.numpy())}
-    assert found["deformation by 1"].verdict == "yes"
-    assert found["mirror"].verdict == "no"
-    assert "deformation by 1" not in moves_of((1, 8, 9))
-    assert "deformation by 1" not in moves_of((1, 4, 4))
+    found = {s.move: s for s in label_moves(data.inputs, data.targets, data.train_labels).found}
+    assert found[Move.DEFORMATION].shared is Shared.YES
+    assert found[Move.MIRROR].shared is Shared.NO

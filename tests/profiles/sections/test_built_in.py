@@ -9,15 +9,16 @@ import pytest
 import torch
 
 import priorscope as ps
+from priorscope.data.groups import Move
+from priorscope.probes import LabelMove
 from priorscope.profiles import Metric
-from priorscope.profiles._symmetry import DataSymmetry
 from priorscope.profiles.sections._built_in import BuiltIn, Saving, _saving
 from priorscope.profiles.sources._invariants import shared_groups
 from priorscope.statistics import Interval
 
 
 def symmetry(move, kept):
-    return DataSymmetry(move, agreement=0.9 if kept else 0.5, baseline=0.9, chance=0.5, gain=1.0)
+    return LabelMove(Move(move), agreement=0.9 if kept else 0.5, baseline=0.9, chance=0.5, gain=1.0)
 
 
 @pytest.mark.parametrize(

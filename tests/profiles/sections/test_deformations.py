@@ -12,12 +12,13 @@ import torch
 from torch import Tensor
 
 import priorscope as ps
+from priorscope.data.deformations import one_pixel
+from priorscope.probes import label_moves
 from priorscope.probes.curves.pilot import prepare
 from priorscope.profiles import Candidate, Metric, Profile
 from priorscope.profiles._design import Design
 from priorscope.profiles._extrapolate import measured_ratio
 from priorscope.profiles._held_out import HeldOut, Truth
-from priorscope.profiles._symmetry import data_symmetries, one_pixel
 from priorscope.profiles._trained import MeasuredNetwork, Plan, measure_network
 from priorscope.profiles._view import View, look
 from priorscope.profiles.sections._deformation_measure import architecture_stability, label_evidence
@@ -108,7 +109,7 @@ def test_a_network_that_takes_long_is_not_measured_and_a_note_says_so(view: View
 
 
 def test_labels_are_looked_at_where_images_are_square_and_large_enough(view: View) -> None:
-    symmetries = data_symmetries(view.pilot.inputs, view.pilot.targets, view.pilot.labels)
+    symmetries = label_moves(view.pilot.inputs, view.pilot.targets, view.pilot.labels).found
     found = label_evidence(view, symmetries)
     assert found is not None
     assert found.labels in symmetries  # the number of the table of moves, not another one

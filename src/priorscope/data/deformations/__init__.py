@@ -7,6 +7,7 @@ from priorscope.data.deformations._fields import Fields, sample_fields
 from priorscope.data.deformations._folding import FoldTemperatures, fold_temperatures, jacobian, stretch
 from priorscope.data.deformations._interpolation import Interpolation, displaced, participation_ratio
 from priorscope.data.deformations._modes import ModeRule, kept_modes, mean_square_gradient, mode_sum
+from priorscope.data.deformations._one_pixel import one_pixel
 from priorscope.data.deformations._phases import phase_grid
 from priorscope.data.deformations._rigid import RigidMove, Shift, Turn, Zoom
 from priorscope.data.deformations._transform import Deform, Deformed
@@ -43,5 +44,6 @@ __all__ = [
     "deform",
     "displaced",
     "image_side",
+    "one_pixel",
     "participation_ratio",
 ]

@@ -5,6 +5,7 @@ from priorscope.data.groups._element import Element, Permutation, Rotation
 from priorscope.data.groups._grid import GridGroup
 from priorscope.data.groups._group import Group
 from priorscope.data.groups._layout import Layout
+from priorscope.data.groups._moves import Move, generated, moves_of
 from priorscope.data.groups._named import (
     dihedral,
     flips,
@@ -26,10 +27,13 @@ __all__ = [
     "GridGroup",
     "Group",
     "Layout",
+    "Move",
     "Permutation",
     "Rotation",
     "dihedral",
     "flips",
+    "generated",
+    "moves_of",
     "named",
     "orthogonal",
     "patch_orthogonal",

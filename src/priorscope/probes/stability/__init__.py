@@ -7,7 +7,7 @@ from priorscope.probes.stability._label_survival import (
     label_survival,
 )
 from priorscope.probes.stability._response import NoResponse
-from priorscope.probes.stability._result import Stability, log_interval
+from priorscope.probes.stability._result import Sensitivity, Stability, log_interval
 from priorscope.probes.stability._stability import stability
 from priorscope.probes.stability._subject import networks_of
 from priorscope.probes.stability._sweep import StabilitySweep, noise_sweep, stability_sweep
@@ -17,6 +17,7 @@ __all__ = [
     "AugmentationGain",
     "LabelSurvival",
     "NoResponse",
+    "Sensitivity",
     "Stability",
     "StabilitySweep",
     "augmentation_gain",

@@ -21,7 +21,7 @@ from priorscope.data.deformations import (
     highest_temperature,
     lowest_temperature,
 )
-from priorscope.data.groups import Group
+from priorscope.data.groups import Group, Move, moves_of
 from priorscope.probes.symmetries import moving_elements
 
 __all__ = ["Family", "Transformation", "as_family"]
@@ -48,13 +48,22 @@ def as_family(transformation: Transformation, images: Tensor, delta: float = 1.0
     Example:
         >>> as_family("shift", torch.zeros(2, 1, 8, 8)).name
         'shifts by 1 pixel'
+        >>> as_family("mirror", torch.zeros(2, 1, 8, 8)).name
+        'the move “mirror”'
         >>> as_family(lambda x: x.flip(-1), torch.zeros(2, 1, 8, 8)).name
         'the given transformation'
     """
+    if isinstance(transformation, str) and transformation in list(Move):
+        transformation = Move(transformation)
+    if isinstance(transformation, Move):
+        one = transformation
+        return Family(f"the move “{one}”", lambda x, seed: one(x), lambda x: x)
     if isinstance(transformation, str):
         if transformation not in NAMED:
+            fitting = ", ".join(moves_of(tuple(images.shape[1:])))
             raise ValueError(
-                f"a transformation is one of {', '.join(NAMED)}, a group, or a function of a batch; got {transformation!r}."
+                f"a transformation is one of {', '.join(NAMED)}, a move ({fitting}), a group, or a function of a batch; got "
+                f"{transformation!r}."
             )
         moves: dict[str, Deform | RigidMove] = {"shift": Shift(delta), "turn": Turn(delta), "zoom": Zoom(delta)}
         transformation = moves.get(transformation) or Deform(delta, cutoff)

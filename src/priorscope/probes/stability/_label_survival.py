@@ -16,6 +16,7 @@ from priorscope.inference import GradientDescent
 from priorscope.probes.stability._family import Transformation, as_family
 from priorscope.probes.stability._pictures import pictures
 from priorscope.probes.stability._response import average_of, sphere_noise
+from priorscope.probes.symmetries import Shared, agreement_by_chance, neighbour_agreement, shared_by
 from priorscope.statistics import Interval, seed_interval
 from priorscope.system import System, check_system
 
@@ -55,23 +56,26 @@ class LabelSurvival:
         return (self.moved - self.chance) / max(self.still - self.chance, 1e-9)
 
     @property
+    def shared(self) -> Shared:
+        """Yes where nine tenths of the agreement are left, partly above a half: the rule of the moves of a profile."""
+        return shared_by(self.moved, self.still, self.chance, self.error)
+
+    @property
     def verdict(self) -> str:
-        """ "yes" where nine tenths of the agreement are left, "partly" above a half, "no", or "cannot tell"."""
-        if self.still - self.chance < max(0.05, 3 * self.error):
-            return "cannot tell"
-        return "yes" if self.kept > 0.9 else "partly" if self.kept > 0.5 else "no"
+        """The word for it: "yes", "partly", "no" or "cannot tell"."""
+        return self.shared.value
 
     @property
     def sentence(self) -> str:
         """What the numbers say, in one sentence."""
         says = {
-            "yes": f"Labels survive {self.family}",
-            "partly": f"Labels survive {self.family} in part",
-            "no": f"Labels do not survive {self.family}",
-            "cannot tell": f"Whether labels survive {self.family} cannot be told",
+            Shared.YES: f"Labels survive {self.family}",
+            Shared.PARTLY: f"Labels survive {self.family} in part",
+            Shared.NO: f"Labels do not survive {self.family}",
+            Shared.UNKNOWN: f"Whether labels survive {self.family} cannot be told",
         }
         shares = f"{self.moved:.0%} of cases, {self.still:.0%} without and {self.noisy:.0%} under noise"
-        return f"{says[self.verdict]}: neighbours agree in {shares.replace('%', ' %')}."
+        return f"{says[self.shared]}: neighbours agree in {shares.replace('%', ' %')}."
 
     def table(self) -> pd.DataFrame:
         """One row per kind of image."""
@@ -125,24 +129,10 @@ def label_survival(
     noisy = base + sphere_noise(base, radius, seed + 0x5EED)
     classes = data.task == "classification"
     labels = (targets.argmax(1) if targets.shape[1] > 1 else (targets[:, 0] > 0).long()) if classes else None
-    still, after, control = (_agreement(base, z, targets, labels) for z in (base, moved, noisy))
-    chance, error = 0.0, len(x) ** -0.5
-    if labels is not None:
-        chance = float((torch.bincount(labels) / len(labels)).square().sum())
-        error *= (chance * (1 - chance)) ** 0.5
+    still, after, control = (neighbour_agreement(base, z, targets, labels) for z in (base, moved, noisy))
+    chance, error = agreement_by_chance(labels, len(x))
     examples = torch.stack([base[:3], moved[:3], noisy[:3]], 1) if x.ndim == 4 else None
     return LabelSurvival(family.name, still, after, control, chance, error, radius, examples)
-
-
-def _agreement(x: Tensor, z: Tensor, targets: Tensor, labels: Tensor | None) -> float:
-    """How often the nearest row of x to each row of z, never itself, has its label; a correlation without labels."""
-    distance = torch.cdist(z.flatten(1), x.flatten(1))
-    distance.fill_diagonal_(float("inf"))
-    other = distance.argmin(1)
-    if labels is not None:
-        return float((labels == labels[other]).double().mean())
-    a, b = targets.double().flatten().numpy(), targets[other].double().flatten().numpy()
-    return float(np.corrcoef(a, b)[0, 1]) if a.std() > 0 and b.std() > 0 else 0.0
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +18,7 @@ from priorscope.statistics import Interval, seed_interval
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["Stability", "log_interval"]
+__all__ = ["Sensitivity", "Stability", "log_interval"]
 
 SYMBOLS = {"D": "to the moves, D", "G": "to noise, G", "R": "relative, R = D / G"}
 
@@ -34,6 +35,24 @@ def log_interval(values: NDArray[np.float64]) -> Interval:
     found = seed_interval(np.log(values))
     ends = np.exp([found.value, found.low, min(found.high, 700.0)])
     return Interval(float(ends[0]), float(ends[1]), float("inf") if found.high > 700 else float(ends[2]))
+
+
+class Sensitivity(StrEnum):
+    """How sensitive a network is to moves compared with noise of the same size; the value is the word in sentences.
+
+    Example:
+        >>> f"{Sensitivity.ALIKE} sensitive {Sensitivity.ALIKE.than} noise"
+        'about as sensitive as to noise'
+    """
+
+    LESS = "less"
+    ALIKE = "about as"
+    MORE = "more"
+
+    @property
+    def than(self) -> str:
+        """The words that follow."""
+        return "as to" if self is Sensitivity.ALIKE else "than to"
 
 
 @printed
@@ -85,19 +104,18 @@ class Stability:
         return self.interval("R")
 
     @property
-    def answer(self) -> str:
-        """ "less", "more" or "about as": how sensitive the network is to the moves, compared with noise."""
+    def answer(self) -> Sensitivity:
+        """How sensitive the network is to the moves, compared with noise."""
         R = self.R
-        return "less" if R.high < 1 else "more" if R.low > 1 else "about as"
+        return Sensitivity.LESS if R.high < 1 else Sensitivity.MORE if R.low > 1 else Sensitivity.ALIKE
 
     @property
     def sentence(self) -> str:
         """What the numbers say, in one sentence."""
         R = self.R
-        than = "as to" if self.answer == "about as" else "than to"
         ends = f" [{R.low:.3g}, {R.high:.3g}]" if np.isfinite([R.low, R.high]).all() else ", one draw"
         return (
-            f"{self.subject} is {self.answer} sensitive to {self.family} {than} noise of the same size: "
+            f"{self.subject} is {self.answer} sensitive to {self.family} {self.answer.than} noise of the same size: "
             f"R = {R.value:.3g}{ends}."
         )
 

@@ -26,6 +26,7 @@ from priorscope.data.groups import Element, Group, Rotation
 from priorscope.probes.symmetries._coupling import couple
 from priorscope.probes.symmetries._elements import moving_elements
 from priorscope.probes.symmetries._energy import energy_test
+from priorscope.probes.symmetries._kernel_moves import relative_change
 from priorscope.system import System, check_system
 
 if TYPE_CHECKING:
@@ -156,7 +157,7 @@ def _kernel(system: System, group: Group, elements: Sequence[Element], n: int, t
     for g in elements:
         moved = kernel_matrices(model, g(x), kinds=kinds)
         for kind, a in plain.items():
-            change = max(change, float((a - moved[kind]).norm() / (a - a.mean()).norm()))
+            change = max(change, relative_change(a, moved[kind], centred=True))
     return Symmetry(group.name, "kernel", change <= tolerance, change, n_elements=len(elements))
 
 

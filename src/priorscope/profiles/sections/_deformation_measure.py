@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from priorscope.contracts import is_network_family
 from priorscope.data import Deform
+from priorscope.data.deformations import one_pixel
+from priorscope.data.groups import Move
 from priorscope.models import UserNetwork
-from priorscope.probes import label_survival, stability
+from priorscope.probes import LabelMove, label_moves, label_survival, stability
 from priorscope.profiles._candidates import Candidate
 from priorscope.profiles._extrapolate import (
     BELIEFS,
@@ -24,7 +26,6 @@ from priorscope.profiles._extrapolate import (
 )
 from priorscope.profiles._kind import Kind
 from priorscope.profiles._scene import Scene
-from priorscope.profiles._symmetry import ONE_PIXEL, DataSymmetry, data_symmetries, one_pixel
 from priorscope.profiles._trained import MeasuredNetwork, fresh_network, measure_network, operations_per_sample
 from priorscope.profiles._trial import Trial
 from priorscope.profiles._view import View
@@ -47,15 +48,15 @@ _SETTINGS = (
 _WIDE = {True: 16, False: 256}  # channels or neurons of networks that had no trial
 
 
-def label_evidence(view: View, symmetries: Sequence[DataSymmetry]) -> DeformationProfile | None:
+def label_evidence(view: View, symmetries: Sequence[LabelMove]) -> DeformationProfile | None:
     """Labels, noise and pictures at the size that networks are given; None for what is no square image of 8 pixels or more."""
     x, pilot = view.native_pilot.inputs, view.native_pilot
     deform = one_pixel(tuple(x.shape[1:]))
     if deform is None:
         return None
-    known = [s for s in symmetries if s.move == ONE_PIXEL]
+    known = [s for s in symmetries if s.move is Move.DEFORMATION]
     if tuple(x.shape[1:]) != tuple(view.pilot.inputs.shape[1:]) or not known:
-        known = data_symmetries(x, pilot.targets, pilot.labels, only={ONE_PIXEL})
+        known = list(label_moves(x, pilot.targets, pilot.labels, moves=[Move.DEFORMATION]).found)
     return DeformationProfile(deform, known[0], label_survival(view.native, deform, n_images=len(x)))
 
 
@@ -133,7 +134,7 @@ def _compared(trial: Trial, deformed: Ahead, scene: Scene, weights: Array) -> Tr
 
 def deformation_profile(
     view: View,
-    symmetries: Sequence[DataSymmetry],
+    symmetries: Sequence[LabelMove],
     candidates: Sequence[Candidate],
     trained: Mapping[str, MeasuredNetwork],
     *,

@@ -44,9 +44,8 @@ def _cell(R: Interval | None) -> str:
 
 def _rows(found: DeformationProfile) -> list[dict[str, object]]:
     """One row per architecture."""
-    words = {"less": "less sensitive", "about as": "about as sensitive", "more": "more sensitive"}
     return [
-        row_of([a.name, _cell(a.start.R), _cell(None if a.trained is None else a.trained.R), words[a.answer]])
+        row_of([a.name, _cell(a.start.R), _cell(None if a.trained is None else a.trained.R), f"{a.answer} sensitive"])
         for a in found.architectures
     ]
 

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from priorscope.data import Deform
-from priorscope.probes import LabelSurvival, Stability
+from priorscope.probes import LabelMove, LabelSurvival, Sensitivity, Shared, Stability
 from priorscope.profiles._metric import Metric
-from priorscope.profiles._symmetry import DataSymmetry, Shared
 from priorscope.statistics import Interval
 
 if TYPE_CHECKING:
@@ -37,14 +36,14 @@ class ArchitectureStability:
     trained: Stability | None = None
 
     @property
-    def answer(self) -> str:
-        """ "less", "more" or "about as" sensitive as to noise: after its trial, or at the start where it had none."""
+    def answer(self) -> Sensitivity:
+        """How sensitive it is compared with noise: after its trial, or at the start where it had none."""
         return (self.trained or self.start).answer
 
     @property
     def words(self) -> str:
         """Where it ends up, and where it began."""
-        now, than = self.answer, "as to" if self.answer == "about as" else "than to"
+        now, than = self.answer, self.answer.than
         first = f"{self.start.R.value:.2g}"
         if self.trained is None:
             return f"{self.name} is {now} sensitive to it {than} noise of the same size from the start (R = {first})"
@@ -120,7 +119,7 @@ class DeformationProfile:
     pictures.
 
     Example:
-        >>> labels = DataSymmetry("deformation by 1", 0.7, 0.9, 0.1, 1.0)
+        >>> labels = LabelMove(Move.DEFORMATION, 0.7, 0.9, 0.1, 1.0)
         >>> control = LabelSurvival("deformations", still=0.9, moved=0.7, noisy=0.3, chance=0.1, error=0.01)
         >>> found = DeformationProfile(Deform(1.0, 3), labels, control)
         >>> found.label_words[:70]
@@ -128,7 +127,7 @@ class DeformationProfile:
     """
 
     deform: Deform
-    labels: DataSymmetry
+    labels: LabelMove
     control: LabelSurvival
     architectures: tuple[ArchitectureStability, ...] = ()
     training: TrainedOnDeformed | None = None
@@ -162,10 +161,10 @@ class DeformationProfile:
         tried = [a for a in self.architectures if a.trained is not None]
         shown, when = (tried, "After their trials") if tried else (list(self.architectures), "At initialisation")
         parts = []
-        for answer, than in (("less", "than to"), ("about as", "as to"), ("more", "than to")):
-            names = [f"{a.name} ({(a.trained or a.start).R.value:.2g})" for a in shown if a.answer == answer]
+        for answer in Sensitivity:
+            names = [f"{a.name} ({(a.trained or a.start).R.value:.2g})" for a in shown if a.answer is answer]
             if names:
-                parts.append(f"{answer} sensitive to it {than} noise of the same size: {', '.join(names)}")
+                parts.append(f"{answer} sensitive to it {answer.than} noise of the same size: {', '.join(names)}")
         return f"{when} networks are {'; '.join(parts)} (in brackets R, deformation over noise)."
 
     def as_dict(self, metric: Metric) -> dict[str, object]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from priorscope.probes import Shared
 from priorscope.profiles._metric import Metric
 from priorscope.profiles._scene import Scene
-from priorscope.profiles._symmetry import Shared
 from priorscope.profiles.sections._deformation_measure import deformation_profile, train_on_deformed
 from priorscope.profiles.sections._deformation_result import DeformationProfile
 from priorscope.profiles.sections._section import Finding, Section

@@ -5,36 +5,37 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from priorscope.contracts import is_kernel_model
+from priorscope.data.groups import Move
 from priorscope.models import Invariant
+from priorscope.probes import LabelMove, Shared
 from priorscope.profiles._candidates import Candidate
 from priorscope.profiles._scene import Scene
-from priorscope.profiles._symmetry import DataSymmetry, Shared
 from priorscope.profiles.sources._source import Source
 
 __all__ = ["INVARIANTS", "shared_groups"]
 
 _PLANE = (  # the largest group whose generators all keep the labels comes first
-    ("p4m", ({"quarter turn", "mirror"}, {"quarter turn", "upside down"})),
-    ("p4", ({"quarter turn"},)),
-    ("flips", ({"mirror", "upside down"},)),
-    ("mirror", ({"mirror"}, {"reversal"})),
+    ("p4m", ({Move.QUARTER_TURN, Move.MIRROR}, {Move.QUARTER_TURN, Move.UPSIDE_DOWN})),
+    ("p4", ({Move.QUARTER_TURN},)),
+    ("flips", ({Move.MIRROR, Move.UPSIDE_DOWN},)),
+    ("mirror", ({Move.MIRROR}, {Move.REVERSAL})),
 )
 
 
-def shared_groups(found: Sequence[DataSymmetry]) -> list[str]:
+def shared_groups(found: Sequence[LabelMove]) -> list[str]:
     """Names of the groups all of whose moves leave the labels as they are: at most one of the grid, and the sign.
 
     Shifts are left out: a shift by one pixel that keeps labels says nothing of all cyclic ones, and ``gap`` has those.
 
     Example:
-        >>> kept = DataSymmetry("mirror", agreement=0.9, baseline=0.9, chance=0.5, gain=1.1)
-        >>> lost = DataSymmetry("sign flip", agreement=0.5, baseline=0.9, chance=0.5, gain=0.9)
+        >>> kept = LabelMove(Move.MIRROR, agreement=0.9, baseline=0.9, chance=0.5, gain=1.1)
+        >>> lost = LabelMove(Move.SIGN_FLIP, agreement=0.5, baseline=0.9, chance=0.5, gain=0.9)
         >>> shared_groups([kept, lost])
         ['mirror']
     """
     kept = {s.move for s in found if s.shared is Shared.YES}
     plane = next((name for name, choices in _PLANE if any(moves <= kept for moves in choices)), None)
-    return ([] if plane is None else [plane]) + (["sign"] if "sign flip" in kept else [])
+    return ([] if plane is None else [plane]) + (["sign"] if Move.SIGN_FLIP in kept else [])
 
 
 def _offer(scene: Scene) -> list[Candidate]:
