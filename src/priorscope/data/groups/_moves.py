@@ -62,6 +62,7 @@ class Move(StrEnum):
         return self not in (Move.SIGN_FLIP, Move.DEFORMATION)
 
     def __call__(self, x: Tensor) -> Tensor:
+        """The moved batch; inputs of a shape that the move does not fit are refused."""
         if not self.fits(tuple(x.shape[1:])):
             known = ", ".join(moves_of(tuple(x.shape[1:])))
             raise ValueError(
