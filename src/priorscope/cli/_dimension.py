@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["dimension"]
+from priorscope.cli._options import check_ending
 
-_ENDINGS = (".html", ".png", ".svg", ".pdf", ".csv")
+__all__ = ["dimension"]
 
 
 def dimension(
@@ -30,8 +30,7 @@ def dimension(
 
     Example: priorscope dimension digits --model laplace --model fcn
     """
-    if out is not None and out.suffix.lower() not in _ENDINGS:
-        raise ValueError(f"--out must end in {', '.join(_ENDINGS)}; got {out.name!r}.")
+    check_ending(out)
     import priorscope as ps
     from priorscope.cli._data_argument import named_data
     from priorscope.cli._options import print_json

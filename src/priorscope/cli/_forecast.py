@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from priorscope.cli._options import check_ending
+
 __all__ = ["forecast"]
 
 _ARCHITECTURES = ("fcn", "lcn", "vec", "lap", "gap")
@@ -57,8 +59,7 @@ def forecast(
 
     Example: priorscope forecast digits --arch gap --to 10000
     """
-    if out is not None and out.suffix.lower() not in _ENDINGS:
-        raise ValueError(f"--out must end in {', '.join(_ENDINGS)}; got {out.name!r}.")
+    check_ending(out, _ENDINGS)
     base, stroke, group = arch.partition("/")
     if base not in (*_ARCHITECTURES, *_KERNELS):
         raise ValueError(

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["labels"]
+from priorscope.cli._options import check_ending
 
-_ENDINGS = (".html", ".png", ".svg", ".pdf", ".csv")
+__all__ = ["labels"]
 
 
 def labels(
@@ -32,8 +32,7 @@ def labels(
 
     Rows count from 0 in the order of the file. Example: priorscope labels data.csv --target kind -o suspects.csv
     """
-    if out is not None and out.suffix.lower() not in _ENDINGS:
-        raise ValueError(f"--out must end in {', '.join(_ENDINGS)}; got {out.name!r}.")
+    check_ending(out)
     import priorscope as ps
     from priorscope.cli._data_argument import named_data
     from priorscope.cli._options import print_json

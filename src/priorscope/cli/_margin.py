@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from priorscope.cli._options import check_ending
+
 if TYPE_CHECKING:
     from torch import nn
 
     from priorscope.data import Dataset
 
 __all__ = ["margin"]
-
-_ENDINGS = (".html", ".png", ".svg", ".pdf", ".csv")
 
 
 def margin(
@@ -49,8 +49,7 @@ def margin(
     The network must be homogeneous in its weights (ReLU layers without biases) and classify every sample rightly; both
     are checked. Example: priorscope margin data.csv --model mine.py:network --weights trained.pt
     """
-    if out is not None and out.suffix.lower() not in _ENDINGS:
-        raise ValueError(f"--out must end in {', '.join(_ENDINGS)}; got {out.name!r}.")
+    check_ending(out)
     from priorscope.cli._data_argument import named_data
     from priorscope.cli._options import print_json
     from priorscope.probes import margin as probe

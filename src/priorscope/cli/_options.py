@@ -12,13 +12,28 @@ import typer
 if TYPE_CHECKING:
     from priorscope.lab import Store
 
-__all__ = ["JsonOption", "StoreOption", "complete_paper", "open_store", "print_json"]
+__all__ = ["CHART_OR_TABLE", "JsonOption", "StoreOption", "check_ending", "complete_paper", "open_store", "print_json"]
+
+CHART_OR_TABLE = (".html", ".png", ".svg", ".pdf", ".csv")
 
 StoreOption = Annotated[
     Path | None,
     typer.Option("--store", help="File of stored runs. Default: $PRIORSCOPE_STORE, else runs/store.sqlite."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for a machine to read.")]
+
+
+def check_ending(out: Path | None, endings: tuple[str, ...] = CHART_OR_TABLE) -> None:
+    """Refuse a file to write that does not end as one of the kinds that can be written.
+
+    Example:
+        >>> check_ending(Path("curve.gif"), (".png", ".csv"))
+        Traceback (most recent call last):
+        ...
+        ValueError: --out must end in .png, .csv; got 'curve.gif'.
+    """
+    if out is not None and out.suffix.lower() not in endings:
+        raise ValueError(f"--out must end in {', '.join(endings)}; got {out.name!r}.")
 
 
 def complete_paper(incomplete: str) -> list[str]:

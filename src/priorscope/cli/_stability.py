@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from priorscope.cli._options import check_ending
+
 if TYPE_CHECKING:
     import pandas as pd
     from rich.console import Console
@@ -15,8 +17,6 @@ if TYPE_CHECKING:
     from priorscope.probes import Stability
 
 __all__ = ["stability"]
-
-_ENDINGS = (".html", ".png", ".svg", ".pdf", ".csv")
 
 
 def stability(
@@ -49,8 +49,7 @@ def stability(
 
     Example: priorscope stability mnist --model lenet --train 300
     """
-    if out is not None and out.suffix.lower() not in _ENDINGS:
-        raise ValueError(f"--out must end in {', '.join(_ENDINGS)}; got {out.name!r}.")
+    check_ending(out)
     if train < 0:
         raise ValueError(f"--train counts steps and cannot be negative; got {train}.")
     import warnings

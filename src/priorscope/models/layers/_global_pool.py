@@ -37,9 +37,7 @@ class GlobalAvgPool(Layer):
         return Need.FULL
 
     def propagate(self, cov: Covariance, need: Need) -> Covariance:
-        check_spatial(type(self).__name__, (1, *cov.spatial))
-        axes = tuple(range(-2 * cov.n_space, 0))
-        return cov.linear(lambda k: k.mean(axes), spatial=(), kind=Need.NONE)
+        return _pooled(type(self).__name__, cov, mean=True)
 
     def lower(self, program: Program, register: int, space: Space) -> None:
         program.total(register, space, mean=True, unequal=True)
@@ -69,15 +67,20 @@ class GlobalSumPool(Layer):
         return Need.FULL
 
     def propagate(self, cov: Covariance, need: Need) -> Covariance:
-        check_spatial(type(self).__name__, (1, *cov.spatial))
-        axes = tuple(range(-2 * cov.n_space, 0))
-        return cov.linear(lambda k: k.sum(axes), spatial=(), kind=Need.NONE)
+        return _pooled(type(self).__name__, cov, mean=False)
 
     def lower(self, program: Program, register: int, space: Space) -> None:
         program.total(register, space, mean=False, unequal=True)
 
     def stage_strides(self) -> tuple[int, ...]:
         return (1, 1)
+
+
+def _pooled(name: str, cov: Covariance, *, mean: bool) -> Covariance:
+    """Both kernels summed or averaged over all pairs of pixels."""
+    check_spatial(name, (1, *cov.spatial))
+    axes = tuple(range(-2 * cov.n_space, 0))
+    return cov.linear(lambda k: k.mean(axes) if mean else k.sum(axes), spatial=(), kind=Need.NONE)
 
 
 class GlobalPoolModule(nn.Module):

@@ -49,17 +49,22 @@ class LayerNorm(Layer):
     def propagate(self, cov: Covariance, need: Need) -> Covariance:
         cov = cov.reduced(need)
         cov.require_gaussian("LayerNorm")
-
-        def factor(c: Covariance) -> Tensor:
-            a, b = c.variances()
-            return (a + self.epsilon).rsqrt() * (b + self.epsilon).rsqrt()  # the product might overflow
-
-        scale = factor(cov)
-        ntk = None if cov.ntk is None else cov.ntk * scale
-        return cov.moved(cov.cross * scale, ntk, lambda c: c.cross * factor(c))
+        return unit_variance(cov, self.epsilon)
 
     def lower(self, program: Program, register: int, space: Space) -> None:
         program.expect(register, space, NORM, (self.epsilon,), "LayerNorm")
+
+
+def unit_variance(cov: Covariance, epsilon: float) -> Covariance:
+    """Both kernels over the roots of the two variances plus epsilon."""
+
+    def factor(c: Covariance) -> Tensor:
+        a, b = c.variances()
+        return (a + epsilon).rsqrt() * (b + epsilon).rsqrt()  # the product might overflow
+
+    scale = factor(cov)
+    ntk = None if cov.ntk is None else cov.ntk * scale
+    return cov.moved(cov.cross * scale, ntk, lambda c: c.cross * factor(c))
 
 
 class LayerNormModule(nn.Module):

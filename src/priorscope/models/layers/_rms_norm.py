@@ -10,6 +10,7 @@ from priorscope.checks import NOT_NEGATIVE, checked
 from priorscope.models.kernels._covariance import Covariance
 from priorscope.models.kernels._need import Need
 from priorscope.models.layers._layer import Layer, Shape
+from priorscope.models.layers._layer_norm import unit_variance
 from priorscope.models.networks._build import Build
 
 __all__ = ["RMSNorm", "RMSNormModule"]
@@ -43,15 +44,7 @@ class RMSNorm(Layer):
         return after
 
     def propagate(self, cov: Covariance, need: Need) -> Covariance:
-        cov = cov.reduced(need)
-
-        def factor(c: Covariance) -> Tensor:
-            a, b = c.variances()
-            return (a + self.epsilon).rsqrt() * (b + self.epsilon).rsqrt()  # the product might overflow
-
-        scale = factor(cov)
-        ntk = None if cov.ntk is None else cov.ntk * scale
-        return cov.moved(cov.cross * scale, ntk, lambda c: c.cross * factor(c))
+        return unit_variance(cov.reduced(need), self.epsilon)
 
 
 class RMSNormModule(nn.Module):

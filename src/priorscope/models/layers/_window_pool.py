@@ -68,8 +68,7 @@ class AvgPool(Layer):
 
     def propagate(self, cov: Covariance, need: Need) -> Covariance:
         spatial = self.output_shape((1, *cov.spatial))[1:]
-        step = lambda k: _pool(k, len(spatial), self.window, self.stride or self.window, mean=True)  # noqa: E731
-        return cov.linear(step, spatial=spatial).reduced(need)
+        return _pooled(cov, spatial, self.window, self.stride or self.window, mean=True).reduced(need)
 
     def lower(self, program: Program, register: int, space: Space) -> None:
         program.pool(register, space, self.window, self.stride or self.window, mean=True)
@@ -107,14 +106,18 @@ class SumPool(Layer):
 
     def propagate(self, cov: Covariance, need: Need) -> Covariance:
         spatial = self.output_shape((1, *cov.spatial))[1:]
-        step = lambda k: _pool(k, len(spatial), self.window, self.stride or self.window, mean=False)  # noqa: E731
-        return cov.linear(step, spatial=spatial).reduced(need)
+        return _pooled(cov, spatial, self.window, self.stride or self.window, mean=False).reduced(need)
 
     def lower(self, program: Program, register: int, space: Space) -> None:
         program.pool(register, space, self.window, self.stride or self.window, mean=False)
 
     def stage_strides(self) -> tuple[int, ...]:
         return (1, 1)
+
+
+def _pooled(cov: Covariance, spatial: Shape, window: int, stride: int, *, mean: bool) -> Covariance:
+    """Both kernels with the windows of both inputs summed or averaged."""
+    return cov.linear(lambda k: _pool(k, len(spatial), window, stride, mean=mean), spatial=spatial)
 
 
 class WindowPoolModule(nn.Module):
