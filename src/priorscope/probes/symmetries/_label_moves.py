@@ -113,7 +113,7 @@ def label_moves(
         >>> digits = ps.data.digits().subset(300, seed=0)
         >>> found = label_moves(digits.inputs, digits.targets, digits.train_labels, moves=[Move.MIRROR, Move.SHIFT])
         >>> [(str(one.move), one.shared.value) for one in found.found]
-        [('mirror', 'no'), ('shift by 1', 'no')]
+        [('mirror', 'no'), ('shift by 1', 'partly')]
     """
     flat, Y = inputs.flatten(1).double(), torch.as_tensor(targets).double()
     distance = torch.cdist(flat, flat)
