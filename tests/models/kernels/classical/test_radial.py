@@ -14,6 +14,7 @@ from sklearn.metrics.pairwise import laplacian_kernel
 import priorscope as ps
 from priorscope.contracts import is_kernel_model, is_network_family, settled
 from priorscope.models.kernels.classical._distances import median_distance, squared_distances
+from priorscope.models.kernels.classical._matern import matern_of, matern_slope_of
 
 KERNELS = [ps.models.laplace, ps.models.gaussian, ps.models.matern]
 
@@ -57,6 +58,50 @@ def test_any_smoothness_against_many_digits(nu):
             z = mp.sqrt(2 * mp.mpf(nu)) * mp.mpf(r)
             wanted = 1 if r == 0 else 2 ** (1 - mp.mpf(nu)) / mp.gamma(nu) * z**nu * mp.besselk(nu, z)
             assert k == pytest.approx(float(wanted), rel=2e-12, abs=1e-300)
+
+
+@pytest.mark.parametrize("nu", [0.01, 0.3, 0.5, 1.0, 1.2, 1.5, 2.5, 3.2, 12.5, 50.0, math.inf])
+def test_kernel_and_slope_at_every_distance_against_many_digits(nu):
+    """From 1e-12 to 1e12 bandwidths: scipy's Bessel function is NaN beyond 1e9, which once came out as a kernel of 1."""
+    squared = 10.0 ** np.arange(-24, 25, 1.0)
+    kernels, slopes = (f(torch.tensor(squared), nu).numpy() for f in (matern_of, matern_slope_of))
+    with mp.workdps(60):
+        for s, k, slope in zip(squared, kernels, slopes):
+            r = mp.sqrt(mp.mpf(float(s)))
+            if nu == math.inf:
+                wanted, rise = mp.exp(-(r**2) / 2), -mp.exp(-(r**2) / 2)
+            else:
+                z, lead = mp.sqrt(2 * mp.mpf(nu)) * r, 2 ** (1 - mp.mpf(nu)) / mp.gamma(nu)
+                wanted = lead * z**nu * mp.besselk(nu, z) if z < 2000 else mp.mpf(0)
+                rise = -2 * nu * lead * z ** (nu - 1) * mp.besselk(nu - 1, z) if z < 2000 else mp.mpf(0)
+            assert k == pytest.approx(float(wanted), rel=1e-12, abs=1e-290), (nu, s)
+            assert slope == pytest.approx(float(rise), rel=1e-12, abs=1e-290), (nu, s)
+    assert kernels[-1] == slopes[-1] == 0
+
+
+@pytest.mark.parametrize("scale", 10.0 ** np.arange(-8, 9, 4))
+@pytest.mark.parametrize("bandwidth", [1e-8, 1.0, 1e8])
+def test_units_of_inputs_and_bandwidth_cancel(rows, scale, bandwidth):
+    """k depends on the distance over the bandwidth alone: against the direct sum in numpy, wherever it does not underflow."""
+    a, b = scale * rows[0][:20], scale * rows[1][:20]
+    r = np.sqrt((((a[:, None] - b[None]) / bandwidth) ** 2).sum(-1))
+    for model, wanted in (
+        (ps.models.laplace(bandwidth), np.exp(-r)),
+        (ps.models.matern(1.5, bandwidth), (1 + 3**0.5 * r) * np.exp(-(3**0.5) * r)),
+        (ps.models.gaussian(bandwidth), np.exp(-(r**2) / 2)),
+    ):
+        np.testing.assert_allclose(matrix(model, a, b), wanted, rtol=1e-10, atol=1e-300)
+
+
+@pytest.mark.parametrize("make", [ps.models.laplace, ps.models.gaussian, lambda b: ps.models.matern(1.2, b)])
+def test_distances_that_overflow_are_refused(make):
+    x = torch.tensor([[0.0, 1.0], [1.0, -1.0], [0.3, 0.9]], dtype=torch.float64)
+    for scale, bandwidth in ((1e160, 1.0), (1e100, 1e-300), (1e160, "median"), (1.7e308, 1.0)):
+        with pytest.raises(ValueError, match="squares fit into double precision.*Rescale"):
+            make(bandwidth).kernel(scale * x)
+    with pytest.raises(ValueError, match="3 inputs within 1e-160 of each other"):
+        make("median").kernel(1e-200 * x)
+    assert make(1e100).kernel(1e100 * x).ntk[0, 1] == pytest.approx(make(1.0).kernel(x).ntk[0, 1].item(), rel=1e-12)
 
 
 @pytest.mark.parametrize("make", KERNELS)

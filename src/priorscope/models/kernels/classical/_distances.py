@@ -45,6 +45,11 @@ def squared_distances(a: Tensor, b: Tensor) -> Tensor:
     x, y = (a - centre).contiguous(), (b - centre).contiguous()
     out = (x @ y.mT).mul_(-2.0)
     fill_distances(out.numpy(), x.numpy(), y.numpy(), x.square().sum(1).numpy(), y.square().sum(1).numpy())
+    if not bool(out.isfinite().all()):
+        raise ValueError(
+            f"distances between inputs need numbers whose squares fit into double precision, up to 1e150 in units of the "
+            f"bandwidth; got up to {max(float(a.abs().max()), float(b.abs().max())):.3g}. Rescale the inputs or the bandwidth."
+        )
     return out
 
 
@@ -61,7 +66,8 @@ def median_distance(x: Tensor) -> float:
     apart = squared_distances(x, x)[i, j]
     apart = apart[apart > 0]
     if not len(apart):
+        what = "equal inputs" if bool((x == x[0]).all()) else "inputs within 1e-160 of each other"
         raise ValueError(
-            f"the bandwidth 'median' needs two inputs that differ; got {len(x)} equal inputs. Give bandwidth as a number."
+            f"the bandwidth 'median' needs two inputs that differ; got {len(x)} {what}. Give bandwidth as a number."
         )
     return float(apart.median().sqrt())

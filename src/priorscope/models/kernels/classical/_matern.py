@@ -11,6 +11,7 @@ from torch import Tensor
 __all__ = ["SMOOTHEST", "matern_of", "matern_slope_of"]
 
 SMOOTHEST = 50.0  # above it the Bessel function overflows where the kernel still differs from 1
+NOWHERE = 1e4  # from here on the kernel is below the smallest number of double precision, whatever its smoothness
 
 
 def matern_of(squared: Tensor, smoothness: float) -> Tensor:
@@ -65,20 +66,22 @@ def matern_slope_of(squared: Tensor, smoothness: float) -> Tensor:
     from scipy.special import gamma, kv
 
     lead = -(2.0 ** (2 - smoothness)) * smoothness / gamma(smoothness)
-    positive = z > 0
-    safe = torch.where(positive, z, 1.0).numpy()
+    inside = (z > 0) & (z < NOWHERE)
+    safe = torch.where(inside, z, 1.0).numpy()
     slope = torch.from_numpy(lead * safe ** (smoothness - 1) * kv(1 - smoothness, safe))
-    return torch.where(positive, slope, 0.0)
+    return torch.where(inside, slope, 0.0)
 
 
 def _bessel_form(z: np.ndarray, nu: float) -> np.ndarray:
-    """The general formula in logarithms; 1 at zero, and the series in z² where the Bessel function overflows."""
+    """The general formula in logarithms; 1 at zero, the series in z² where the Bessel function overflows, 0 far out."""
     from scipy.special import gammaln, kve
 
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         scaled = kve(nu, z)  # e^z K(z)
         found = np.exp(np.log(scaled) - z + nu * np.log(z / 2) + math.log(2) - gammaln(nu))
-    early = ~np.isfinite(scaled)
+    far = z >= NOWHERE  # scipy's Bessel function is NaN beyond 1e9
+    found[far] = 0.0
+    early = ~np.isfinite(scaled) & ~far
     if early.any():
         small = np.square(z[early]) / 4
         series = 1 - small / (nu - 1) + small**2 / (2 * (nu - 1) * (nu - 2)) if nu > 3 else np.ones_like(small)
