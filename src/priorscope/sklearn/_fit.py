@@ -38,6 +38,7 @@ def _word(*words: str | None) -> Rule:
     return Rule(f"{{name}} of {shown}", lambda v: (v is None or isinstance(v, str)) and v in words)
 
 
+_SWITCH = Rule("{name} of True, False", lambda v: isinstance(v, bool | np.bool_))
 _RULES = {
     "task": _word("classification", "regression", None),
     "kind": _word("auto", "ntk", "nngp"),
@@ -48,6 +49,8 @@ _RULES = {
     "ridge": word_or(NOT_NEGATIVE, "auto"),
     "landmarks": word_or(whole(2), "auto", "all"),
     "input_shape": optional(SHAPE),
+    "whiten": _SWITCH,
+    "flips": _SWITCH,
     "seed": SEED,
 }
 
@@ -91,6 +94,10 @@ def fitted(machine: KernelMachine, rows: Array, y: ArrayLike) -> RidgePath | Non
     )
     choice = choose(rows, plain, problem, wishes, exact=count is None)
     machine.features_ = None
+    if machine.features is not None and len(rows) < 3:
+        raise ValueError(
+            f"features='learn' needs at least 3 rows, to leave some out; got {len(rows)}. Leave features out."
+        )
     if machine.features is not None:
         auto = isinstance(machine.arch, str) and machine.arch == "auto"
         choice, machine.features_ = with_features(

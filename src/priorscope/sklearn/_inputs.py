@@ -11,6 +11,7 @@ from torch import Tensor
 
 from priorscope.contracts import Shape
 from priorscope.printing import printed
+from priorscope.sklearn._moments import mean_and_scale
 
 __all__ = ["Inputs"]
 
@@ -63,9 +64,7 @@ class Inputs:
             return cls(median, np.zeros(rows.shape[1]), np.ones(rows.shape[1]), tuple(shape))
         groups = shape[0] if len(shape) > 1 else rows.shape[1]
         by_channel = filled.reshape(len(rows), groups, -1).astype(np.float64)
-        mean, scale = by_channel.mean((0, 2)), by_channel.std((0, 2))
-        tiny = 1e-12 * np.abs(by_channel).max((0, 2), initial=0.0)
-        scale = np.where(scale <= tiny, 1.0, scale)
+        mean, scale = mean_and_scale(by_channel, (0, 2))
         each = rows.shape[1] // groups
         return cls(median, np.repeat(mean, each), np.repeat(scale, each), tuple(shape))
 

@@ -176,7 +176,6 @@ class Shortlist(EitherTask):
         """Measure the members; the best one is left fitted in ``estimator_``."""
         problem = Problem(given.scaled, given.labels, np.ones(len(rows)))
         classes = None if problem.labels is None else self.classes_
-        mean, scale = (0.0, 1.0) if given.mean is None or given.scale is None else (given.mean, given.scale)
         found: list[tuple[Contender, BaseEstimator | None]] = []
         for name, estimator in self.members:
             fitted, scores, how = None, None, "closed form"
@@ -185,7 +184,7 @@ class Shortlist(EitherTask):
             if scores is None:
                 how = "refitted"
                 scores = refitted(estimator, rows, values, folds, classes)
-                scores = scores if classes is not None else (scores - mean) / scale
+                scores = scores if classes is not None else (scores - given.mean) / given.scale
             loss, error = _loss(scores, problem, metric)
             found.append((Contender(name, loss, error, how), fitted))
         order = sorted(range(len(found)), key=lambda i: (found[i][0].score, i))
@@ -242,7 +241,7 @@ def _told(score: float, metric: str) -> str:
 
 def _plain(y: ArrayLike, given: Targets) -> NDArray[Any]:
     """Targets as members take them: the classes as they came, or numbers."""
-    if given.labels is not None and given.classes is not None:
+    if given.labels is not None:
         return given.classes[given.labels]
     return np.asarray(y, dtype=np.float64)
 

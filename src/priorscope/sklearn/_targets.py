@@ -7,16 +7,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d
 
+from priorscope.checks import POSITIVE
 from priorscope.data import from_arrays
 from priorscope.printing import printed
+from priorscope.sklearn._moments import mean_and_scale
 
 __all__ = ["Targets", "class_weights", "read_targets"]
 
 Array = NDArray[np.float64]
+STEEPEST = 1e10  # the heaviest weight over the lightest: more is beyond the digits of the weighted kernel
 
 
 @printed
@@ -46,7 +50,7 @@ def read_targets(y: ArrayLike, task: str | None) -> Targets:
     notes: tuple[str, ...] = ()
     if task is None:
         rows = np.arange(len(np.asarray(y)), dtype=float)[:, None]
-        seen = from_arrays(rows, np.asarray(y), test_fraction=0.0)
+        seen = from_arrays(rows, np.asarray(y), test_fraction=0.0, dtype=torch.float64)
         task = seen.task
         if seen.notes and task == "classification":
             notes = (f"y is read as {len(seen.classes or ())} classes; pass task='regression' for numbers",)
@@ -67,8 +71,7 @@ def _classes(y: ArrayLike, notes: tuple[str, ...]) -> Targets:
 def _numbers(y: ArrayLike, notes: tuple[str, ...]) -> Targets:
     values = check_array(y, dtype=np.float64, ensure_2d=False, allow_nd=False, input_name="y")
     columns = values.reshape(len(values), -1)
-    mean, scale = columns.mean(0), columns.std(0)
-    scale = np.where(scale <= 1e-12 * np.abs(columns).max(0, initial=0.0), 1.0, scale)
+    mean, scale = mean_and_scale(columns)
     return Targets("regression", (columns - mean) / scale, mean=mean, scale=scale, flat=values.ndim == 1, notes=notes)
 
 
@@ -91,7 +94,15 @@ def class_weights(given: Targets, weight: str | Mapping[Any, float] | None) -> A
         found: Array = (n / (len(counts) * counts))[given.labels]
         return found
     names = given.classes.tolist()
-    unknown = [c for c in weight if c not in names]
-    if unknown or any(not (w > 0 and np.isfinite(w)) for w in weight.values()):
+    if not isinstance(weight, Mapping):
+        raise ValueError(f"class_weight must be None, 'balanced' or a weight for each class; got {weight!r}.")
+    if any(c not in names for c in weight) or not all(POSITIVE.accepts(w) for w in weight.values()):
         raise ValueError(f"class_weight needs positive weights of classes among {names[:10]}; got {dict(weight)!r}.")
-    return np.array([float(weight.get(names[c], 1.0)) for c in given.labels])
+    weights = np.array([float(weight.get(name, 1.0)) for name in names])
+    if not max(weights.max(), 1.0) <= STEEPEST * min(weights.min(), 1.0):
+        raise ValueError(
+            f"class_weight needs weights within a factor of {STEEPEST:g} of each other and of 1, or the lighter class is lost "
+            f"to rounding; got {weights.min():.3g} to {weights.max():.3g} (a class that is not named weighs 1)."
+        )
+    found = weights[given.labels]
+    return found

@@ -39,6 +39,32 @@ def test_one_ridge_is_that_of_the_path():
     np.testing.assert_allclose(K @ whole.coefficients + whole.offset, K @ found.coefficients + found.offset, rtol=1e-6)
 
 
+@pytest.mark.parametrize("ridge", [1e-6, 0.1, 10.0])
+def test_landmarks_are_a_penalised_least_squares_problem(ridge):
+    """Σ w (y - Kc - b)² + r cᵀK_zz c as one stacked least-squares problem, with roots of weights and kernel."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(30, 2))
+    K, Y, w = np.exp(-((X[:, None] - X) ** 2).sum(-1)), rng.normal(size=(30, 2)), rng.uniform(0.3, 2, 30)
+    cross, inner = K[:, ::5], K[::5, ::5]
+    found = by_landmarks(cross, inner, Y, w, ridge)
+    lam, U = np.linalg.eigh(inner)
+    penalty = np.sqrt(ridge) * (U * np.sqrt(lam)).T
+    root = np.sqrt(w)[:, None]
+    A = np.block([[root * cross, root], [penalty, np.zeros((len(inner), 1))]])
+    wanted = np.linalg.lstsq(A, np.vstack([root * Y, np.zeros((len(inner), 2))]), rcond=None)[0]
+    np.testing.assert_allclose(cross @ found.coefficients, cross @ wanted[:-1], rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(found.offset, wanted[-1], rtol=1e-5, atol=1e-6)
+    assert found.ridge == ridge
+
+
+def test_landmarks_that_repeat_themselves_are_solved_without_a_warning():
+    """A kernel of rank one: normal equations of the coefficients would be singular; the fit is the line by least squares."""
+    x = np.linspace(-1, 1, 21)
+    K = np.outer(x, x)
+    found = by_landmarks(K[:, 2:9], K[2:9, 2:9], (3 * x + 2)[:, None], np.ones(21), 1e-9)
+    np.testing.assert_allclose(K[:, 2:9] @ found.coefficients + found.offset, (3 * x + 2)[:, None], rtol=1e-6)
+
+
 def test_the_moment_of_a_linear_fit_is_its_direction_squared():
     """A linear kernel fits f(x) = w·x + b, so M = w wᵀ exactly, and w is that of ridge regression."""
     x = draw(40, 3)
