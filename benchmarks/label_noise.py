@@ -22,7 +22,7 @@ import torch
 from _results import row, write
 
 from priorscope.probes import label_noise
-from priorscope.validation._label_noise import JUDGED, average_precision, flipped, samples
+from priorscope.validation.label_noise._label_noise import JUDGED, average_precision, flipped, samples
 
 PEER = """
 import json, sys

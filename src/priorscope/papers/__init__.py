@@ -12,10 +12,10 @@ __all__ = ["REGISTRY", "load", "load_all"]
 REGISTRY: dict[str, str] = {
     # name on the command line: module with the constant PAPER (imported on first use)
     "sphere-spectrum": "priorscope.papers.curse_of_dimensionality._sphere_spectrum",
-    "forecast": "priorscope.validation._forecast",
-    "profile-validity": "priorscope.validation._profile_validity",
-    "small-data": "priorscope.validation._small_data",
-    "label-noise": "priorscope.validation._label_noise",
+    "forecast": "priorscope.validation.forecasts._forecast",
+    "profile-validity": "priorscope.validation.profile_validity._profile_validity",
+    "small-data": "priorscope.validation.small_data._small_data",
+    "label-noise": "priorscope.validation.label_noise._label_noise",
     "spectral-bias": "priorscope.papers.spectral_bias._spectral_bias",
     "ntk-spectra": "priorscope.papers.spectral_bias._ntk_spectra",
     "symmetry": "priorscope.papers.curse_of_dimensionality._symmetry",

@@ -15,9 +15,9 @@ from priorscope.models import GroupAveraged, fcn, from_factory, invariant
 from priorscope.profiles import Kind, Metric, Row, profile
 from priorscope.profiles._candidates import default_candidates, variations
 from priorscope.validation import _profile_validity, _reference, _validity_measures
-from priorscope.validation._problems import DEVELOPMENT, HELD_OUT, Problem, draw
-from priorscope.validation._profile_validity import MODULES, PAPER, Test
-from priorscope.validation._validity_measures import ENOUGH
+from priorscope.validation.profile_validity._problems import DEVELOPMENT, HELD_OUT, Problem, draw
+from priorscope.validation.profile_validity._profile_validity import MODULES, PAPER, Test
+from priorscope.validation.profile_validity._validity_measures import ENOUGH
 
 RESERVED = {"penbased", "splice", "satimage", "letter", "spambase", "coil2000"}
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import average_precision_score
 
-from priorscope.validation._label_noise import (
+from priorscope.validation.label_noise._label_noise import (
     DEVELOPMENT,
     JUDGED,
     PAPER,

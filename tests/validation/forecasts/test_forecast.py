@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from priorscope.validation._forecast import MULTIPLES, N_PILOTS, PAPER
+from priorscope.validation.forecasts._forecast import MULTIPLES, N_PILOTS, PAPER
 
 FORECASTS = [(m, k) for m in MULTIPLES for k in range(N_PILOTS)]
 

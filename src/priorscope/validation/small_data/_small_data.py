@@ -12,8 +12,8 @@ from priorscope import data, models
 from priorscope.inference import GradientDescent
 from priorscope.lab import Claim, Metrics, Paper, Point, above, at_least
 from priorscope.sklearn import KernelMachine
-from priorscope.validation._predictors import accuracies
-from priorscope.validation._small_data_measures import (
+from priorscope.validation.small_data._predictors import accuracies
+from priorscope.validation.small_data._small_data_measures import (
     ahead_of,
     best_rank,
     best_share_ahead_of,

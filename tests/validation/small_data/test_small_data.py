@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from priorscope.validation import _small_data, _small_data_measures
-from priorscope.validation._small_data import DEVELOPMENT, JUDGED, PAPER
+from priorscope.validation.small_data._small_data import DEVELOPMENT, JUDGED, PAPER
 
 RESERVED = {"penbased", "splice", "satimage", "letter", "spambase"}
 

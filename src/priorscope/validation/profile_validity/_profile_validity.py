@@ -25,8 +25,8 @@ from priorscope.models import (
     transformer_network,
 )
 from priorscope.profiles import Kind, Metric, NetworkRecipe, Profile, Row, profile
-from priorscope.validation._problems import DEVELOPMENT, HELD_OUT, draw
-from priorscope.validation._reference import (
+from priorscope.validation.profile_validity._problems import DEVELOPMENT, HELD_OUT, draw
+from priorscope.validation.profile_validity._reference import (
     RATES,
     RATES_OF_MODULES,
     Factory,
@@ -35,7 +35,7 @@ from priorscope.validation._reference import (
     predictions,
     synflow,
 )
-from priorscope.validation._validity_measures import (
+from priorscope.validation.profile_validity._validity_measures import (
     apart,
     built_right,
     chart,

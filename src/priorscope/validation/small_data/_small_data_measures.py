@@ -10,7 +10,7 @@ import pandas as pd
 
 from priorscope.lab import Measured
 from priorscope.statistics import group_interval, seed_interval
-from priorscope.validation._predictors import PREDICTORS
+from priorscope.validation.small_data._predictors import PREDICTORS
 
 if TYPE_CHECKING:
     import altair as alt

@@ -1,0 +1,1 @@
+"""Estimates of wrong labels held against labels flipped by us."""

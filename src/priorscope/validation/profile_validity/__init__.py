@@ -1,0 +1,1 @@
+"""The verdicts of profiles held against predictors trained on all samples."""

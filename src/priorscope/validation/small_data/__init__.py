@@ -1,0 +1,1 @@
+"""The kernel machine beside other predictors on small data."""
