@@ -14,7 +14,7 @@ from priorscope.data import from_arrays
 from priorscope.models import GroupAveraged, fcn, from_factory, invariant
 from priorscope.profiles import Kind, Metric, Row, profile
 from priorscope.profiles._candidates import default_candidates, variations
-from priorscope.validation import _profile_validity, _reference, _validity_measures
+from priorscope.validation.profile_validity import _profile_validity, _reference, _validity_measures
 from priorscope.validation.profile_validity._problems import DEVELOPMENT, HELD_OUT, Problem, draw
 from priorscope.validation.profile_validity._profile_validity import MODULES, PAPER, Test
 from priorscope.validation.profile_validity._validity_measures import ENOUGH

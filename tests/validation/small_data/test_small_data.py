@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from priorscope.validation import _small_data, _small_data_measures
+from priorscope.validation.small_data import _small_data, _small_data_measures
 from priorscope.validation.small_data._small_data import DEVELOPMENT, JUDGED, PAPER
 
 RESERVED = {"penbased", "splice", "satimage", "letter", "spambase"}
