@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import shlex
 import subprocess
 import sys
 
 import pytest
+
+from priorscope import papers
 
 OWN = """
 from priorscope.lab import Claim, Paper, at_most
@@ -45,6 +49,18 @@ def test_a_paper_of_the_users_own_is_run_and_judged(folder, text):
     told = json.loads(done.stdout)
     assert [c["verdict"] for c in told["claims"]] == ["holds"]
     assert told["claims"][0]["measured"] == 4
+    again = shlex.split(told["claims"][0]["command"])  # what is printed runs it again, and finds every point stored
+    assert again[:3] == ["priorscope", "reproduce", text]
+    done = reproduce(folder, *again[2:], "--json")
+    assert done.returncode == 0, done.stderr
+    assert {key: json.loads(done.stdout)[key] for key in ("ran", "skipped")} == {"ran": 0, "skipped": 3}
+
+
+def test_a_paper_that_python_imported_is_found_again_too(folder, monkeypatch):
+    monkeypatch.syspath_prepend(str(folder))
+    mine = importlib.import_module("mine")
+    assert mine.PAPER.command("small") == "priorscope reproduce mine:PAPER --scale small"
+    assert papers.load("small-data").command("small") == "priorscope reproduce small-data --scale small"
 
 
 def test_what_is_no_paper_is_refused_in_one_line(folder):

@@ -118,7 +118,7 @@ def _record(paper: Paper, claim: Claim, verdict: Verdict, scale: str | None) -> 
         paper=paper.name,
         expected=claim.expects,
         scale=None if verdict.verdict == "not run" else scale,
-        command=f"priorscope reproduce {paper.name} --scale {scale or 'small'}",
+        command=paper.command(scale or "small"),
         version=paper.version,
         fingerprint=claim.fingerprint,
         **{field.name: getattr(verdict, field.name) for field in dataclasses.fields(verdict)},

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -32,7 +34,8 @@ class Paper:
     level of a module (so that other processes can import it) and gives a dict of JSON values and numpy arrays. Raise
     ``version`` whenever ``run`` changes what it measures: runs of older versions are then left aside. Where one point trains
     several independent members (initialisations or training sets), ``members`` names the field of the point that counts them,
-    and the ledger counts members as seeds.
+    and the ledger counts members as seeds. ``place`` says where a paper of the user's own is (``file.py:PAPER``); who loads it
+    by that text fills it in.
 
     Example:
         >>> def run(point):
@@ -51,6 +54,28 @@ class Paper:
     claims: tuple[Claim, ...] = ()
     chart: Callable[[pd.DataFrame], alt.TopLevelMixin] | None = None
     members: str = ""
+    place: str = ""
+
+    @property
+    def address(self) -> str:
+        """What ``priorscope reproduce`` is told to find it: its place, or the name of a paper of the library.
+
+        A paper that was not loaded by text is looked up in the module of its run, where that is not the library's.
+        """
+        home = inspect.getmodule(self.run)
+        if self.place or home is None or home.__name__.partition(".")[0] == __name__.partition(".")[0]:
+            return self.place or self.name
+        known = next((name for name, value in vars(home).items() if value is self), None)
+        return self.name if known is None or home.__name__ == "__main__" else f"{home.__name__}:{known}"
+
+    def command(self, scale: str) -> str:
+        """The line that runs it again.
+
+        Example:
+            >>> Paper("x", "X", "Y", 1, lambda scale: [], lambda point: {}, place="my file.py:PAPER").command("small")
+            "priorscope reproduce 'my file.py:PAPER' --scale small"
+        """
+        return f"priorscope reproduce {shlex.quote(self.address)} --scale {scale}"
 
     def points(self, scale: str) -> list[Point]:
         """The points of a scale, checked: JSON values, each with a seed, none twice."""

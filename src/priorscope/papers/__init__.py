@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from dataclasses import replace
 
 from priorscope.lab import Paper
 from priorscope.loading import load_object
@@ -90,7 +91,7 @@ def load(name: str) -> Paper:
             raise ValueError(f"{name!r} is a {type(own).__name__}; a paper is a priorscope.lab.Paper.")
         if own.name in REGISTRY:
             raise ValueError(f"{name!r} has the name {own.name!r}, which a paper of the library has; choose another.")
-        return own
+        return replace(own, place=name)
     if name not in REGISTRY:
         raise ValueError(
             f"there is no paper {name!r}; there are: {', '.join(sorted(REGISTRY))}. One of your own is named "
