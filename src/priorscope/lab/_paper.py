@@ -6,6 +6,7 @@ import inspect
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from priorscope.lab._claim import Claim
@@ -63,10 +64,11 @@ class Paper:
         A paper that was not loaded by text is looked up in the module of its run, where that is not the library's.
         """
         home = inspect.getmodule(self.run)
-        if self.place or home is None or home.__name__.partition(".")[0] == __name__.partition(".")[0]:
+        file = Path(getattr(home, "__file__", None) or "")
+        if self.place or home is None or Path(__file__).parents[1] in file.parents:
             return self.place or self.name
         known = next((name for name, value in vars(home).items() if value is self), None)
-        return self.name if known is None or home.__name__ == "__main__" else f"{home.__name__}:{known}"
+        return self.name if known is None else f"{file if home.__spec__ is None else home.__spec__.name}:{known}"
 
     def command(self, scale: str) -> str:
         """The line that runs it again.

@@ -119,6 +119,7 @@ class DeformationProfile:
     pictures.
 
     Example:
+        >>> from priorscope.data.groups import Move
         >>> labels = LabelMove(Move.DEFORMATION, 0.7, 0.9, 0.1, 1.0)
         >>> control = LabelSurvival("deformations", still=0.9, moved=0.7, noisy=0.3, chance=0.1, error=0.01)
         >>> found = DeformationProfile(Deform(1.0, 3), labels, control)
