@@ -62,6 +62,7 @@ def test_results_come_back_bit_for_bit():
         ({"a": np.array([object()])}, "array of Python objects"),
         ([1], "must give a dict of metrics; got list"),
         ({"width": 3}, "would hide the point's own 'width'"),
+        ({"width": np.array(2)}, "would hide the point's own 'width'"),
     ],
 )
 def test_results_that_cannot_be_stored_say_why(result, message):

@@ -138,7 +138,7 @@ def _network(row: Row, recipe: NetworkRecipe, result: Profile) -> BaseEstimator:
     assert recipe.candidate is not None
     model = _by_name(recipe.candidate)
     tokens = isinstance(model, UserNetwork) and model.takes_tokens
-    epochs = recipe.steps * _BATCH / max(row.curve.last[0], 1)
+    epochs = recipe.steps * _BATCH / row.curve.last[0]
     return TrainedNetwork(
         model,
         task=result.task,

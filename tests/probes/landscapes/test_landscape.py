@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from scipy import stats
+from scipy.sparse.linalg import aslinearoperator
 from torch import nn
 
 import priorscope as ps
@@ -282,6 +283,19 @@ def test_lanczos_density_has_the_moments_of_the_spectrum():
         np.testing.assert_allclose([nodes.max(), nodes.min()], [exact.max(), exact.min()], atol=1e-6)
     nodes, _ = lanczos_density(hessian_operators(net, data.inputs, data.targets, HINGE).first, steps=5)
     assert len(nodes) == 20
+
+
+def test_lanczos_of_a_diagonal_matrix_has_its_moments():
+    """Signs as probes: v'A^k v is the mean of the k-th powers, and Gauss quadrature of s nodes is exact up to k = 2s - 1."""
+    entries = np.array([-2.0, 0.5, 1.0, 3.0, 7.0, 7.5, 11.0])
+    for steps in (1, 2, 3, 7, 50):
+        nodes, weights = lanczos_density(aslinearoperator(np.diag(entries)), steps=steps, probes=3)
+        assert len(nodes) == 3 * min(steps, 7)
+        for k in range(2 * min(steps, 7)):
+            assert (weights * nodes**k).sum() == pytest.approx((entries**k).mean(), rel=1e-8)
+    nodes, weights = lanczos_density(aslinearoperator(np.diag([4.0] * 5)), steps=3, probes=2)  # it ends by itself
+    assert nodes.tolist() == pytest.approx([4.0, 4.0])
+    assert weights.tolist() == pytest.approx([0.5, 0.5])
 
 
 def test_cusps_and_messages():

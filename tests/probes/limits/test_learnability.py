@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose
 from torch import nn
 
 from priorscope.probes import (
+    JunkFlow,
     all_signs,
     cross_predictability,
     gradient_signal,
@@ -152,3 +153,32 @@ def test_noise_moves_the_weights():
 def test_bad_input_is_told(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+def test_the_weights_of_junk_flow_walk_with_the_noise():
+    """f = w x at x = 1 with half the square of f - y: the squared slope is w² + 1 and, at no rate, w a walk of steps σ."""
+    model = torch.nn.Linear(1, 1, bias=False, dtype=torch.float64)
+    torch.nn.init.zeros_(model.weight)
+    runs, noise, rate = 300, 0.5, 1e-6
+
+    def ones(seed, n):
+        return torch.ones(n, 1, dtype=torch.float64)
+
+    found = junk_flow(model, ones, steps=3, learning_rate=rate, noise=noise, batch=2, runs=runs, seed=0)
+    scale = (found.steps[:, :1] / rate) ** 2  # at w = 0: the squared slope of the labels alone
+    assert np.ptp(scale) < 1e-9 * scale[0, 0]
+    squares = (found.steps / rate) ** 2 / scale - 1  # w² after 0, 1 and 2 steps
+    for t in range(3):
+        spread = noise**2 * t * math.sqrt(2 / runs)  # of the mean of squares of normal numbers
+        assert abs(squares[:, t].mean() - noise**2 * t) <= 5 * spread + 1e-9
+
+
+def test_the_certificate_is_capped_and_takes_the_root_for_orthonormal_families():
+    flow = JunkFlow(np.full((3, 10), 2.0), noise=0.1)  # a flow of 20
+    assert flow.advantage(1.0) == 0.5
+    assert flow.advantage(1e-16) == pytest.approx(20 * 1e-4 / 0.2)
+    assert flow.advantage(1e-16, orthonormal=True) == pytest.approx(20 * 1e-8 / 0.2)
+    assert flow.advantage(0.0) == 0
+    for wrong in (-0.1, 1.1, math.nan):
+        with pytest.raises(ValueError, match="between 0 and 1"):
+            flow.advantage(wrong)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import torch
 from torch import Tensor
@@ -21,8 +21,8 @@ def rows_by_vmap(features: Mapped, stacked: Stacked, x: Tensor, cotangents: Tens
 
     def one(params: Stacked, points: Tensor, cots: Tensor) -> Tensor:
         pull = vjp(lambda z: features(params, z), points)[1]
-        found: Tensor = vmap(lambda c: pull(c)[0])(cots)
-        return found
+        (found,) = vmap(pull)(cots)
+        return cast("Tensor", found)
 
     out = vmap(one)(stacked, x, cotangents)
     return out.reshape(-1, x[0, 0].numel())

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from priorscope.probes import noise_rate
+from priorscope.probes.limits.labels._rate import _anchors, _uneven
 
 
 def drawn(rate, n, n_classes, power, seed):
@@ -65,3 +66,27 @@ def test_wrong_arguments_are_told():
         noise_rate(-np.ones(30), np.ones(30), 2)
     with pytest.raises(ValueError, match="one predicted class per margin"):
         noise_rate(np.ones(30), np.ones(30), 2, guesses=np.zeros(4, dtype=int))
+
+
+def test_what_counts_as_certain_is_a_high_margin_of_all_or_of_the_own_class():
+    m = np.concatenate([np.linspace(0, 1, 101), np.linspace(0, 10, 101), [5.0]])
+    guess = np.repeat([0, 1, 2], [101, 101, 1])
+    alone = _anchors(m, 0.8, None)
+    assert np.ptp(alone) == 0
+    assert alone[0] == pytest.approx(np.sort(m)[round(0.8 * 202)], rel=0.05)
+    own = _anchors(m, 0.8, guess)
+    assert own[[0, 150, -1]].tolist() == pytest.approx([0.8, 8.0, alone[0]])  # one sample has no quantile of its own
+    assert _anchors(np.zeros(5), 0.8, None).min() > 0
+
+
+def test_classes_whose_surer_half_disagrees_more_often_are_uneven():
+    m, guess = np.tile(np.linspace(0, 1, 200), 2), np.repeat([0, 1], 200)
+    low = np.tile(np.arange(200) < 100, 2)
+    unsure = np.where(low & (guess == 0), 0.0, 1.0)  # class 0 is wrong where margins are small: no sign of noise
+    unsure[[150, 350]] = 0.0  # one mistake each among the sure
+    assert not _uneven(m, unsure, guess)
+    sure = unsure.copy()
+    sure[120:160] = 0.0
+    assert _uneven(m, sure, guess)
+    assert not _uneven(m, np.ones(400), guess)  # nobody disagrees
+    assert not _uneven(m[:200], sure[:200], guess[:200])  # one class has none to differ from
