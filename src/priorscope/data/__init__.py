@@ -4,6 +4,7 @@ from priorscope.data import deformations, groups
 from priorscope.data._as_dataset import Data, as_dataset
 from priorscope.data._dataset import Dataset, Split
 from priorscope.data._labels import encode_labels
+from priorscope.data._wrong_labels import with_wrong_labels
 from priorscope.data.arrays._encoding import Encoding
 from priorscope.data.arrays._from_arrays import from_arrays
 from priorscope.data.arrays._from_bunch import from_bunch
@@ -32,6 +33,7 @@ from priorscope.data.space._rays import cast_rays, mesh_on_sphere
 from priorscope.data.space._rotations import random_rotations
 from priorscope.data.space._shapes import SOLIDS, shapes, solid
 from priorscope.data.space._tetris import tetris, tetris_points, tetris_voxels
+from priorscope.data.synthetic._clusters import gaussian_clusters
 from priorscope.data.synthetic._directions import circles, directional, linear_plus_circle
 from priorscope.data.synthetic._friedman import friedman_table
 from priorscope.data.synthetic._image_functions import (
@@ -90,6 +92,7 @@ __all__ = [
     "from_torch",
     "g2",
     "gaussian",
+    "gaussian_clusters",
     "groups",
     "local_features",
     "local_products",
@@ -124,4 +127,5 @@ __all__ = [
     "tetris",
     "tetris_points",
     "tetris_voxels",
+    "with_wrong_labels",
 ]

@@ -70,6 +70,7 @@ from priorscope.models.networks._ensemble import Ensemble
 from priorscope.models.networks._everyday import lstm_network, normalised_network, transformer_network
 from priorscope.models.networks._factored_matrix import FactoredMatrix
 from priorscope.models.networks._initial_law import InitialLaw
+from priorscope.models.networks._one_hidden_layer import OneHiddenLayer
 from priorscope.models.networks._plain import count_weights, plain_network
 from priorscope.models.networks._redrawing import Redrawing
 from priorscope.models.networks._register import RegisterNetwork, solve_parity
@@ -226,5 +227,6 @@ __all__ = [
     "Layer",
     "Need",
     "Redrawing",
+    "OneHiddenLayer",
     "RegisterNetwork",
 ]

@@ -45,6 +45,8 @@ REGISTRY: dict[str, str] = {
     "phase-diagram": "priorscope.papers.training_regimes._phase_diagram",
     "parity": "priorscope.papers.universality._parity",
     "sgd-universality": "priorscope.papers.universality._sgd",
+    "early-stopping": "priorscope.papers.early_stopping._stopping",
+    "jacobian-alignment": "priorscope.papers.early_stopping._alignment",
     "diffeo-phase": "priorscope.papers.diffeomorphisms._phase",
     "diffeo-stability": "priorscope.papers.diffeomorphisms._stability",
     "diffeo-performance": "priorscope.papers.diffeomorphisms._performance",

@@ -94,6 +94,7 @@ from priorscope.probes.limits.labels import (
     early_stopping,
     label_noise,
     label_noise_of_grams,
+    network_stopping,
     noise_rate,
 )
 from priorscope.probes.limits.margins import Homogeneity, Margin, homogeneity, margin
@@ -290,6 +291,7 @@ __all__ = [
     "margin",
     "label_noise",
     "label_noise_of_grams",
+    "network_stopping",
     "noise_rate",
     "GradientSignal",
     "JunkFlow",

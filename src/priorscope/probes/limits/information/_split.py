@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from priorscope.checks import POSITIVE, SEED, checked, optional, whole
 from priorscope.printing import printed
 from priorscope.probes.limits.information._gap import gap_dimension
-from priorscope.probes.tangent._ntk_operator import ntk_operator
+from priorscope.probes.tangent._ntk_operator import NTKOperator, ntk_operator
 
 if TYPE_CHECKING:
     import altair as alt
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["InformationPath", "InformationSplit", "information_path", "information_split"]
 
 Array = NDArray[np.float64]
+PRODUCTS = 8  # with random signs, for the energy outside the information space
 SPARE = 1  # singular values beyond the information space, for the gap at its end
 
 
@@ -33,7 +34,9 @@ class InformationSplit:
 
     ``information`` and ``nuisance`` are :math:`\|\Pi_I v\|/\|v\|` and :math:`\|\Pi_N v\|/\|v\|` by name of v (their squares
     sum to one), ``effort`` is :math:`\|J_I^+ v\|/\|v\|`, how far the weights move to fit the part in I. ``gap`` is the ratio
-    of the last singular value of I to the next one, NaN where there is none. Definitions of Oymak et al. (2019).
+    of the last singular value of I to the next one, NaN where there is none. Definitions of Oymak et al. (2019). ``energy``
+    is the share of :math:`\|J\|_F^2` in I, near one where J has low rank. ``shuffled``
+    is the root mean square of the labels' part in I over all orders of the same labels: what is there without any signal.
 
     Example:
         >>> split = information_split(nn.Linear(3, 1, bias=False), torch.diag(torch.tensor([3.0, 0.2, 0.1])), torch.eye(3)[:, :1])
@@ -48,6 +51,8 @@ class InformationSplit:
     nuisance: dict[str, float]
     effort: dict[str, float]
     size: int  # samples times outputs
+    energy: float
+    shuffled: float
     vectors: Array = field(repr=False)
 
     @property
@@ -55,12 +60,29 @@ class InformationSplit:
         """What a random direction has in the information space, the root of its share of dimensions."""
         return float(np.sqrt(self.dimension / self.size))
 
+    def project(self, values: Tensor) -> tuple[float, float]:
+        r"""The norms :math:`\|\Pi_I v\|` and :math:`\|\Pi_N v\|` of any other vector (n, outputs), such as a later residual.
+
+        Example:
+            >>> x = torch.diag(torch.tensor([3.0, 0.2, 0.1]))
+            >>> split = information_split(nn.Linear(3, 1, bias=False), x, torch.ones(3, 1), dimension=1)
+            >>> [round(v, 3) for v in split.project(torch.tensor([[3.0], [4.0], [0.0]]))]
+            [3.0, 4.0]
+        """
+        v = values.detach().double().reshape(-1).cpu().numpy()
+        if v.shape != (self.size,) or not np.isfinite(v).all():
+            raise ValueError(
+                f"project needs {self.size} finite numbers (samples × outputs); got {tuple(values.shape)}."
+            )
+        inside = float(np.linalg.norm(self.vectors.T @ v))
+        return inside, float(np.sqrt(max(v @ v - inside**2, 0.0)))
+
     def sentence(self) -> str:
         """The share of the label signal in the information space, in one sentence."""
         share = 100 * self.information["labels"] ** 2
         return (
             f"{share:.0f} % of the label signal lies in the {self.dimension} leading directions of the Jacobian, which are "
-            f"learnt first (a random direction: {100 * self.chance**2:.1f} %)."
+            f"learnt first (the same labels in random order: {100 * self.shuffled**2:.0f} %)."
         )
 
     def table(self) -> pd.DataFrame:
@@ -109,6 +131,28 @@ def _columns(values: Tensor, n: int, outputs: int, name: str) -> Array:
     if not np.any(flat):
         raise ValueError(f"information_split cannot project {name}: all of it is zero.")
     return flat
+
+
+def _left_over(operator: NTKOperator, U: Array, seed: int) -> float:
+    r"""The trace of :math:`JJ^\top` outside the span of U, from products with random signs (Hutchinson 1990)."""
+    z = np.random.default_rng([seed, 1]).choice([-1.0, 1.0], size=(PRODUCTS, len(U)))
+    z -= z @ U @ U.T
+    return float(np.mean([v @ np.asarray(operator @ v.astype(operator.dtype), dtype=np.float64) for v in z]))
+
+
+def _mean_over_orders(U: Array, labels: Array) -> float:
+    r"""The mean of :math:`\|U^\top y\|^2` over all orders of the samples' labels (n, outputs) (derived here).
+
+    The mean label stays in every order. What is left has covariance :math:`S\,(\delta_{ij} - 1/n)` between samples i and j,
+    S that of the outputs.
+    """
+    n, outputs = labels.shape
+    modes = U.reshape(n, outputs, -1)
+    mean = labels.mean(0)
+    S = (labels - mean).T @ (labels - mean) / (n - 1)
+    total = modes.sum(0)
+    spread = np.einsum("ick,cd,idk->", modes, S, modes, optimize=True) - np.einsum("ck,cd,dk->", total, S, total) / n
+    return float(((mean @ total) ** 2).sum() + spread)
 
 
 @checked(dimension=optional(whole()), most=whole(2), block=optional(whole()), tolerance=POSITIVE, seed=SEED)
@@ -175,6 +219,8 @@ def information_split(
         {name: float(np.sqrt(1 - v**2)) for name, v in inside.items()},
         {name: float(np.linalg.norm(p / lam[:k])) for name, p in parts.items()},
         size,
+        float((lam[:k] ** 2).sum() / ((lam[:k] ** 2).sum() + _left_over(operator, U, seed))),
+        float(np.sqrt(_mean_over_orders(U, labels.reshape(n, outputs)) / (labels @ labels))),
         U,
     )
 

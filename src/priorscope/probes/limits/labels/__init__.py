@@ -2,6 +2,7 @@
 
 from priorscope.probes.limits.labels._early_stopping import EarlyStopping, early_stopping
 from priorscope.probes.limits.labels._label_noise import label_noise, label_noise_of_grams
+from priorscope.probes.limits.labels._network_stopping import network_stopping
 from priorscope.probes.limits.labels._rate import NoiseRate, noise_rate
 from priorscope.probes.limits.labels._result import LabelNoise
 
@@ -12,5 +13,6 @@ __all__ = [
     "early_stopping",
     "label_noise",
     "label_noise_of_grams",
+    "network_stopping",
     "noise_rate",
 ]

@@ -33,7 +33,7 @@ class EarlyStopping:
     share of training labels that the largest output meets (None for numbers). ``time`` comes with the
     range of times that are not told apart from the best one (paired differences of the samples); ``harm`` is by how much the loss
     at the end of training, where all labels are met or the training loss is 1 % of its
-    first value, is above the lowest one, relative to it.
+    first value, is above the lowest one, relative to it. ``n_train`` samples were trained on in each fold.
 
     Example:
         >>> found = early_stopping(np.eye(40) + 1, np.repeat([1.0, -1.0], 20)[:, None])
@@ -47,6 +47,7 @@ class EarlyStopping:
     fitted: Array | None
     time: Interval
     harm: Interval
+    n_train: int
 
     @property
     def worth_it(self) -> bool:
@@ -66,7 +67,7 @@ class EarlyStopping:
 
         Example:
             >>> times = np.array([1.0, 2.0])
-            >>> EarlyStopping(times, times, times, None, Interval(2.0, 1.0, 2.0), Interval(0.0, 0.0, 0.0)).steps(0.1)
+            >>> EarlyStopping(times, times, times, None, Interval(2.0, 1.0, 2.0), Interval(0.0, 0.0, 0.0), 4).steps(0.1)
             Interval(value=20.0, low=10.0, high=20.0)
         """
         check("steps", "learning_rate", learning_rate, POSITIVE)
@@ -75,7 +76,7 @@ class EarlyStopping:
     def sentence(self) -> str:
         """When to stop and what it saves, in one sentence."""
         if not self.worth_it:
-            return "Training to the end does no measurable harm here: no need to stop early."
+            return f"Training to the end does no measurable harm with {self.n_train:,} training samples: no need to stop early."
         seen = (
             f"when the training loss is {100 * self._at(self.train_loss) / self.train_loss[0]:.0f} % of its first value"
             if self.met is None
@@ -83,7 +84,8 @@ class EarlyStopping:
         )
         return (
             f"Stop training early, {seen}: fitting the rest raises the squared error on new samples by "
-            f"{100 * self.harm.value:.0f} % ({100 * self.harm.low:.0f} to {100 * self.harm.high:.0f} %)."
+            f"{100 * self.harm.value:.0f} % ({100 * self.harm.low:.0f} to {100 * self.harm.high:.0f} %), measured by gradient "
+            f"flow of the kernel with {self.n_train:,} training samples."
         )
 
     def table(self) -> pd.DataFrame:
@@ -110,9 +112,9 @@ class EarlyStopping:
         return alt.layer(band, lines, rule)
 
 
-def _flow(K: Array, targets: Array, cross: Array, times: Array) -> tuple[Array, Array]:
-    """Outputs (T, …) of gradient flow on the training rows and on the ``cross`` rows."""
-    n = len(K)
+def _flow(K: Array, targets: Array, cross: Array, times: Array, outputs: int = 1) -> tuple[Array, Array]:
+    """Outputs (T, …) of gradient flow on the training rows and on the ``cross`` rows, ``outputs`` rows per sample."""
+    n = len(K) // outputs
     lam, U = np.linalg.eigh(K)
     lam = np.maximum(lam, 1e-14 * max(float(lam[-1]), 1e-300))
     inside = U.T @ targets
@@ -130,8 +132,9 @@ def early_stopping(
 
     With :math:`K = U\Lambda U^\top` on the training rows, :math:`f_t(x) = K(x,X)\,U\,\frac{1-e^{-t\Lambda/n}}{\Lambda}\,U^\top
     y`: components of large eigenvalue are learnt first, wrong labels are spread over all and are learnt last (Li,
-    Soltanolkotabi & Oymak 2020, arXiv 1903.11680). ``gram`` (n, n) is the tangent kernel of the network
-    that will be trained, such as ``empirical_ntk(net, x)``, ``targets`` (n, outputs); their training mean is taken off. Left-out
+    Soltanolkotabi & Oymak 2020, arXiv 1903.11680). ``gram`` is the kernel of each output (n, n), the same for all, or the
+    tangent kernel between all outputs (n, n, outputs, outputs) as ``empirical_ntk(net, x, outputs="full")`` gives it; of a
+    network take :func:`network_stopping`. ``targets`` (n, outputs); their training mean is taken off. Left-out
     samples have noisy labels too: outputs are compared with what the labels are on average.
 
     Example:
@@ -144,13 +147,17 @@ def early_stopping(
     """
     K, y = np.asarray(gram, dtype=np.float64), np.asarray(targets, dtype=np.float64)
     y = y.reshape(len(y), -1)
-    n = len(y)
-    if K.shape != (n, n) or not np.isfinite(K).all() or not np.isfinite(y).all():
+    n, C = y.shape
+    shapes = ((n, n), (n, n, C, C))
+    if K.shape not in shapes or not np.isfinite(K).all() or not np.isfinite(y).all():
         raise ValueError(
-            f"early_stopping needs a finite kernel ({n}, {n}) for {n} targets; got {K.shape}, or NaN in it."
+            f"early_stopping needs a finite kernel ({n}, {n}) for {n} targets, or ({n}, {n}, {C}, {C}) between all outputs; "
+            f"got {K.shape}, or NaN in it."
         )
     if n < 2 * folds:
         raise ValueError(f"early_stopping with {folds} folds needs at least {2 * folds} samples; got {n}.")
+    per = 1 if K.ndim == 2 else C  # rows of the kernel per sample
+    K = K if K.ndim == 2 else K.transpose(0, 2, 1, 3).reshape(n * C, n * C)
     lam = np.linalg.eigvalsh(K)
     if lam[-1] <= 0:
         raise ValueError("early_stopping needs a kernel with a positive eigenvalue; this one vanishes.")
@@ -161,7 +168,10 @@ def early_stopping(
     for part in parts:
         rest = np.setdiff1d(np.arange(n), part)
         mean = y[rest].mean(0)
-        seen, apart = _flow(K[np.ix_(rest, rest)], y[rest] - mean, K[np.ix_(part, rest)], times)
+        a, b = (((rows[:, None] * per) + np.arange(per)).reshape(-1) for rows in (rest, part))
+        start = (y[rest] - mean).reshape(len(a), -1)
+        seen, apart = _flow(K[np.ix_(a, a)], start, K[np.ix_(b, a)], times, per)
+        seen, apart = seen.reshape(len(times), len(rest), C), apart.reshape(len(times), len(part), C)
         each[:, part] = ((apart + mean - y[part]) ** 2).sum(2)
         train += ((seen + mean - y[rest]) ** 2).sum(2).mean(1) / folds
         met += _met(seen + mean, y[rest]).mean(1) / folds
@@ -182,14 +192,17 @@ def early_stopping(
         met if _classes(y) else None,
         Interval(float(times[best]), float(as_good.min()), float(as_good.max())),
         Interval(harm, harm - spread, harm + spread),
+        n - len(parts[0]),
     )
 
 
 def _classes(y: Array) -> bool:
-    """Whether targets are signs or one-hot rows."""
+    """Whether targets are signs, or rows with one value for the class and one for all others (one-hot, centred or not)."""
     if y.shape[1] == 1:
         return bool((np.abs(y) == 1).all())
-    return bool(np.isin(y, (0.0, 1.0)).all() and (y.sum(1) == 1).all())
+    low, high = float(y.min()), float(y.max())
+    top = np.isclose(y, high)
+    return bool(high > low and (top.sum(1) == 1).all() and np.isclose(y[~top], low).all())
 
 
 def _met(outputs: Array, y: Array) -> Array:
