@@ -12,7 +12,11 @@ from priorscope.checks import POSITIVE, SEED, checked, optional, whole
 
 __all__ = ["OneHiddenLayer"]
 
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"softplus": nn.functional.softplus, "relu": nn.functional.relu, "tanh": torch.tanh}
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "softplus": nn.functional.softplus,
+    "relu": nn.functional.relu,
+    "tanh": torch.tanh,
+}
 
 
 @checked(dim=whole(), width=whole(), outputs=whole(), readout=optional(POSITIVE), seed=SEED)

@@ -71,6 +71,7 @@ def measure(point: Point) -> Metrics:
 
     seed = point["seed"]
     clean = three_classes(point["n"], point["n_test"], point["size"], seed)
+    assert clean.test_labels is not None
     model = models.convnet(depth=3, pooling="stride", normalisation="group", skips=True, readout="mean")
     network = model.network(clean.input_shape, point["width"], len(CLASSES), seed).eval()
     options = {"dimension": DIMENSION, "block": BLOCK, "tolerance": 1e-3, "seed": seed}

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
 from priorscope.lab import Measured, NotMeasured
 from priorscope.papers._over_draws import exponent_over_draws, highest, lowest, over_draws
-from priorscope.statistics import Interval, exact, share_interval
+from priorscope.statistics import Interval, exact, interpolate_over_log, share_interval
 
 __all__ = [
     "accuracy_gained",
@@ -36,8 +39,8 @@ def geometric_rate(table: pd.DataFrame) -> Measured:
     """The largest ρ with L_τ ≤ e^{-ρτ} L_0 at all steps recorded, lowest of the widths."""
     rows = _of(table, "fit")
     cells = {}
-    for width, part in rows.groupby("width"):
-        rates = []
+    for width in sorted(set(rows["width"])):
+        part, rates = rows[rows["width"] == width], []
         for r in part.to_dict("records"):
             at, log = np.asarray(r["steps_at"], dtype=float), np.asarray(r["log_loss"], dtype=float)
             rates.append(float(((log[0] - log[1:]) / at[1:]).min()))
@@ -57,11 +60,11 @@ def growth(table: pd.DataFrame, column: str) -> Measured:
     """The exponent in n of a singular value, the mean over the mixtures of each draw."""
     slopes = {}
     for (K, C), part in _of(table, "spectrum").groupby(["classes", "components"]):
-        wide = np.log(part.pivot_table(index="seed", columns="n", values=column))
+        wide = part.pivot_table(index="seed", columns="n", values=column)
         if wide.shape[1] < 2:
             raise NotMeasured("one size has no exponent")
         sizes = np.log(wide.columns.to_numpy(float))
-        slopes[f"K = {K}, C = {C}"] = [float(np.polyfit(sizes, row, 1)[0]) for row in wide.to_numpy()]
+        slopes[f"K = {K}, C = {C}"] = [float(np.polyfit(sizes, np.log(row), 1)[0]) for row in wide.to_numpy(float)]
     note = ", ".join(f"{name} {np.mean(v):.3f}" for name, v in slopes.items())
     return Measured(over_draws(np.mean(list(slopes.values()), axis=0)), f"mean over {note}")
 
@@ -98,7 +101,9 @@ def steps_exponent(table: pd.DataFrame) -> Measured:
         x = (left[i - 1] - CLOSE) / (left[i - 1] - left[i])
         found.append(float(np.exp(np.log(at[i - 1]) + x * np.log(at[i] / at[i - 1]))))
     rows = rows.assign(half=found)
-    means = ", ".join(f"{int(L)}: {v:.1f}" for L, v in rows.groupby("clusters")["half"].mean().items())
+    means = ", ".join(
+        f"{L}: {rows.loc[rows['clusters'] == L, 'half'].mean():.1f}" for L in sorted(set(rows["clusters"]))
+    )
     return Measured(exponent_over_draws(rows, "clusters", "half"), f"steps by clusters {means}")
 
 
@@ -108,20 +113,21 @@ def _stops(table: pd.DataFrame, data: str | None = None, rates: tuple[float, ...
     return rows if rates is None else rows[rows["rate"].isin(rates)]
 
 
-def _at(row: dict[str, object], column: str, when: str) -> float:
+def _at(row: Mapping[Hashable, Any], column: str, when: str) -> float:
     """A curve at the forecast stop (log-interpolated, within the run), at the end, or at its best step by the loss."""
     at, curve = np.asarray(row["steps_at"], dtype=float)[1:], np.asarray(row[column], dtype=float)[1:]
     if when == "end":
         return float(curve[-1])
     if when == "best":
         return float(curve[int(np.asarray(row["loss"], dtype=float)[1:].argmin())])
-    return float(np.interp(np.log(float(str(row["stop"]))), np.log(at), curve))
+    return float(interpolate_over_log(float(row["stop"]), at, curve))
 
 
 def _cells(rows: pd.DataFrame, value: str, first: str, second: str | None = None) -> dict[str, Interval]:
     """A curve at one moment, or the difference between two, by data set and rate."""
     found = {}
-    for (data, rate), part in rows.groupby(["data", "rate"]):
+    for data, rate in sorted(set(zip(rows["data"], rows["rate"]))):
+        part = rows[(rows["data"] == data) & (rows["rate"] == rate)]
         values = [
             _at(r, value, first) - (0.0 if second is None else _at(r, value, second)) for r in part.to_dict("records")
         ]
@@ -159,7 +165,8 @@ def best_inside(table: pd.DataFrame) -> Measured:
 
 def _excess(rows: pd.DataFrame, when: str) -> dict[str, Interval]:
     found = {}
-    for (data, rate), part in rows.groupby(["data", "rate"]):
+    for data, rate in sorted(set(zip(rows["data"], rows["rate"]))):
+        part = rows[(rows["data"] == data) & (rows["rate"] == rate)]
         values = [_at(r, "loss", when) / _at(r, "loss", "best") - 1 for r in part.to_dict("records")]
         if len(values) > 1:
             found[f"{data} {100 * rate:g} %"] = over_draws(values)

@@ -130,6 +130,7 @@ def _descend(clean: Dataset, noisy: Dataset, point: Point, *, forecast: bool = F
     }
     if not forecast:
         return found
+    assert clean.test_labels is not None
     new = [fitted.predict_with(w, noisy.test.inputs)[0] for w in path.params]
     expected = probes.network_stopping(network, noisy.inputs, noisy.targets, seed=point["seed"])
     at = expected.steps(rate)
