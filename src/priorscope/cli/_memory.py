@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
@@ -75,7 +76,7 @@ def _row(name: str, policy: str, wrong: float, reward: float) -> Row:
     return {"memory": name, "policy": policy, "plays on a worse arm": float(wrong), "mean reward": float(reward)}
 
 
-def _best_rate(finite: Any, states: int, world: Any, reset: float) -> float:
+def _best_rate(finite: types.ModuleType, states: int, world: Any, reset: float) -> float:
     """The exit rate of a column or star with the fewest wrong plays, over a grid of rates."""
     if world.n_arms == 2:
         return float(finite.best_exit_rate(states, world, reset)[0])

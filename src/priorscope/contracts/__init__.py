@@ -33,6 +33,7 @@ from priorscope.contracts._inference import (
 )
 from priorscope.contracts._models import (
     FeatureKernel,
+    GradientContext,
     KernelModel,
     KernelPair,
     Member,
@@ -61,8 +62,9 @@ __all__ = [
     "CountedSamples",
     "FeatureKernel",
     "FiniteGroup",
-    "GradientPredictor",
     "Fitted",
+    "GradientContext",
+    "GradientPredictor",
     "Inference",
     "KernelModel",
     "KernelPair",

@@ -11,6 +11,7 @@ from priorscope.contracts._data import Shape
 
 __all__ = [
     "FeatureKernel",
+    "GradientContext",
     "KernelModel",
     "KernelPair",
     "Member",
@@ -81,6 +82,34 @@ class FeatureKernel(KernelModel, Protocol):
 
     def mapped(self, matrix: Tensor) -> FeatureKernel:
         """The kernel behind a linear map, (size, size) or its diagonal."""
+        ...
+
+
+class GradientContext(Protocol):
+    """What torch hands to the two halves of an ``autograd.Function``: tensors kept by the first for the second.
+
+    Example:
+        >>> class Square(torch.autograd.Function):
+        ...     @staticmethod
+        ...     def forward(ctx: GradientContext, x: Tensor) -> Tensor:
+        ...         ctx.save_for_backward(x)
+        ...         return x * x
+        ...
+        ...     @staticmethod
+        ...     def backward(ctx: GradientContext, slope: Tensor) -> Tensor:
+        ...         return 2 * ctx.saved_tensors[0] * slope
+        >>> x = torch.tensor(3.0, requires_grad=True)
+        >>> torch.autograd.grad(Square.apply(x), x)
+        (tensor(6.),)
+    """
+
+    @property
+    def saved_tensors(self) -> tuple[Tensor, ...]:
+        """What was kept."""
+        ...
+
+    def save_for_backward(self, *tensors: Tensor) -> None:
+        """Keep these."""
         ...
 
 

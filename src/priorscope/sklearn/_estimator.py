@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol, TypeGuard, TypeVar, cast
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.metaestimators import available_if
 
@@ -34,11 +35,11 @@ class Probable(Protocol):
     """A classifier with probabilities."""
 
     @property
-    def classes_(self) -> NDArray[Any]:
+    def classes_(self) -> NDArray[np.generic]:
         """The classes, in the order of the columns of ``predict_proba``."""
         ...
 
-    def predict_proba(self, X: ArrayLike) -> NDArray[Any]:
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.generic]:
         """Probabilities (n, classes)."""
         ...
 
@@ -47,11 +48,11 @@ class Scoring(Protocol):
     """A classifier with scores."""
 
     @property
-    def classes_(self) -> NDArray[Any]:
+    def classes_(self) -> NDArray[np.generic]:
         """The classes, in the order of the columns of ``decision_function``."""
         ...
 
-    def decision_function(self, X: ArrayLike) -> NDArray[Any]:
+    def decision_function(self, X: ArrayLike) -> NDArray[np.generic]:
         """Scores (n, classes), or (n,) of the second of two classes."""
         ...
 

@@ -17,10 +17,10 @@ FORMAT = "priorscope kernel machine"
 VERSION = 1
 _TEXT = "description"
 
-MachineFile: TypeAlias = tuple[dict[str, Any], dict[str, NDArray[Any]]]  # what JSON holds, and the arrays
+MachineFile: TypeAlias = tuple[dict[str, Any], dict[str, NDArray[np.generic]]]  # what JSON holds, and the arrays
 
 
-def write_machine(path: Path, text: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+def write_machine(path: Path, text: Mapping[str, Any], arrays: Mapping[str, NDArray[np.generic]]) -> None:
     """Write a description and arrays; the file appears only when it is whole."""
     plain = {name: _plain(name, array) for name, array in arrays.items()}
     said = json.dumps({"format": FORMAT, "version": VERSION, **text}, allow_nan=False)
@@ -34,7 +34,7 @@ def write_machine(path: Path, text: Mapping[str, Any], arrays: Mapping[str, NDAr
         half.unlink(missing_ok=True)
 
 
-def _plain(name: str, array: NDArray[Any]) -> NDArray[Any]:
+def _plain(name: str, array: NDArray[np.generic]) -> NDArray[np.generic]:
     """Objects as words where they are words; nothing that would need pickle."""
     if array.dtype.kind != "O":
         return array
@@ -67,7 +67,7 @@ def read_machine(path: Path) -> MachineFile:
     return _checked(path.name, arrays)
 
 
-def _checked(name: str, arrays: dict[str, NDArray[Any]]) -> MachineFile:
+def _checked(name: str, arrays: dict[str, NDArray[np.generic]]) -> MachineFile:
     try:
         text = json.loads(str(arrays.pop(_TEXT)))
     except json.JSONDecodeError as error:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
@@ -18,7 +16,7 @@ __all__ = ["closed_form", "folds_of", "may_be_closed", "refitted", "scores_of"]
 Array = NDArray[np.float64]
 
 
-def folds_of(y: NDArray[Any], n_folds: int, classes: bool, seed: int) -> list[NDArray[np.int64]]:
+def folds_of(y: NDArray[np.generic], n_folds: int, classes: bool, seed: int) -> list[NDArray[np.int64]]:
     """Rows of each fold; for classes each fold has its share of every class, where the smallest class allows two folds.
 
     Example:
@@ -51,7 +49,7 @@ def may_be_closed(estimator: BaseEstimator) -> bool:
 
 
 def closed_form(
-    estimator: BaseEstimator, rows: Array, y: NDArray[Any], targets: Array, folds: list[NDArray[np.int64]]
+    estimator: BaseEstimator, rows: Array, y: NDArray[np.generic], targets: Array, folds: list[NDArray[np.int64]]
 ) -> tuple[BaseEstimator, Array | None]:
     r"""A kernel machine (or a pipeline that ends with one) fitted to all rows, and its outputs for left-out folds.
 
@@ -86,7 +84,7 @@ def closed_form(
     return fitted, found
 
 
-def scores_of(estimator: BaseEstimator, rows: Array, classes: NDArray[Any] | None) -> Array:
+def scores_of(estimator: BaseEstimator, rows: Array, classes: NDArray[np.generic] | None) -> Array:
     """Outputs (n, outputs) of a fitted estimator: one score per class where there are classes, else predictions."""
     if classes is None:
         found = np.asarray(estimator.predict(rows), dtype=np.float64)
@@ -104,7 +102,11 @@ def scores_of(estimator: BaseEstimator, rows: Array, classes: NDArray[Any] | Non
 
 
 def refitted(
-    estimator: BaseEstimator, rows: Array, y: NDArray[Any], folds: list[NDArray[np.int64]], classes: NDArray[Any] | None
+    estimator: BaseEstimator,
+    rows: Array,
+    y: NDArray[np.generic],
+    folds: list[NDArray[np.int64]],
+    classes: NDArray[np.generic] | None,
 ) -> Array:
     """Outputs (n, outputs) for each fold by an estimator fitted to the others."""
     parts: list[tuple[NDArray[np.int64], Array]] = []

@@ -171,7 +171,7 @@ class Shortlist(EitherTask):
         check("Shortlist", "seed", self.seed, SEED)
 
     def _choose(
-        self, rows: Array, values: NDArray[Any], given: Targets, folds: list[NDArray[np.int64]], metric: str
+        self, rows: Array, values: NDArray[np.generic], given: Targets, folds: list[NDArray[np.int64]], metric: str
     ) -> tuple[str, tuple[Contender, ...]]:
         """Measure the members; the best one is left fitted in ``estimator_``."""
         problem = Problem(given.scaled, given.labels, np.ones(len(rows)))
@@ -192,7 +192,9 @@ class Shortlist(EitherTask):
         self.estimator_ = fitted if fitted is not None else clone(dict(self.members)[best.name]).fit(rows, values)
         return best.name, tuple(found[i][0] for i in order)
 
-    def _calibrate(self, rows: Array, values: NDArray[Any], given: Targets, folds: list[NDArray[np.int64]]) -> None:
+    def _calibrate(
+        self, rows: Array, values: NDArray[np.generic], given: Targets, folds: list[NDArray[np.int64]]
+    ) -> None:
         """For classes and a member without probabilities: the temperature at which its left-out scores are best."""
         self._beta = None
         if given.labels is None or gives_probabilities(self.estimator_):
@@ -206,10 +208,10 @@ class Shortlist(EitherTask):
         found: Array = self.encoding_(X).flatten(1).numpy()
         return found
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any) -> NDArray[np.generic]:
         """Classes or numbers, by the member that was chosen."""
         rows = self._rows(X)  # first: it says so when there was no fit
-        found: NDArray[Any] = self.estimator_.predict(rows)
+        found: NDArray[np.generic] = self.estimator_.predict(rows)
         return found
 
     @only_if(classifies)
@@ -239,7 +241,7 @@ def _told(score: float, metric: str) -> str:
     )
 
 
-def _plain(y: ArrayLike, given: Targets) -> NDArray[Any]:
+def _plain(y: ArrayLike, given: Targets) -> NDArray[np.generic]:
     """Targets as members take them: the classes as they came, or numbers."""
     if given.labels is not None:
         return given.classes[given.labels]

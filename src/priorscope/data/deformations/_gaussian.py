@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import torch
 from numba import njit
 from torch import Tensor
+
+from priorscope.contracts import GradientContext
 
 __all__ = ["SIGMA", "gaussian_read"]
 
@@ -52,7 +53,7 @@ class _Read(torch.autograd.Function):
     """The compiled pass and its derivatives with respect to images and positions."""
 
     @staticmethod
-    def forward(ctx: Any, images: Tensor, along: Tensor, down: Tensor) -> Tensor:
+    def forward(ctx: GradientContext, images: Tensor, along: Tensor, down: Tensor) -> Tensor:
         arrays = [t.detach().contiguous().numpy() for t in (images, along, down)]
         out = np.empty(arrays[0].shape, arrays[0].dtype)
         _forward(arrays[0], arrays[1], arrays[2], out)
@@ -61,7 +62,7 @@ class _Read(torch.autograd.Function):
 
     @staticmethod
     @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def backward(ctx: GradientContext, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         arrays = [t.detach().contiguous().numpy() for t in (*ctx.saved_tensors, gradient)]
         back = [np.zeros_like(a) for a in arrays[:3]]
         _backward(*arrays, *back)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor
 from torch.nn import functional
+
+from priorscope.contracts import GradientContext
 
 __all__ = ["SCALE", "SHARPNESS", "SmoothRectifier", "TracedRectifier", "phi", "phi_slope"]
 
@@ -64,12 +64,12 @@ class TracedRectifier(torch.autograd.Function):
     """The activation under autograd, by the same two functions: several times faster than torch's softplus in float64."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor) -> Tensor:
+    def forward(ctx: GradientContext, x: Tensor) -> Tensor:
         value, q = SmoothRectifier().forward(SmoothRectifier.before * x)
         ctx.save_for_backward(q)
         return value.mul_(SmoothRectifier.after)
 
     @staticmethod
-    def backward(ctx: Any, *slopes: Tensor) -> Tensor:
+    def backward(ctx: GradientContext, *slopes: Tensor) -> Tensor:
         (q,), (slope,) = ctx.saved_tensors, slopes
         return SmoothRectifier().pull(SmoothRectifier.slope * slope, q)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import pi
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from priorscope.checks import ANY_NUMBER, checked
+from priorscope.contracts import GradientContext
 from priorscope.models.kernels._instructions import RECTIFIER
 from priorscope.models.nonlinearities._nonlinearity import Nonlinearity, cosine
 
@@ -26,11 +26,11 @@ class _ArcSine(torch.autograd.Function):
         return torch.asin(c)
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor], output: Tensor) -> None:
+    def setup_context(ctx: GradientContext, inputs: tuple[Tensor], output: Tensor) -> None:
         ctx.save_for_backward(*inputs)
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Tensor:
+    def backward(ctx: GradientContext, grad: Tensor) -> Tensor:
         (c,) = ctx.saved_tensors
         inside = c.abs() < 1
         return torch.where(inside, grad / torch.where(inside, 1 - c * c, 1.0).sqrt(), 0.0)
@@ -46,11 +46,11 @@ class _Arc(torch.autograd.Function):
         return ((1 - c) * (1 + c)).sqrt() + c * torch.asin(c)
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor], output: Tensor) -> None:
+    def setup_context(ctx: GradientContext, inputs: tuple[Tensor], output: Tensor) -> None:
         ctx.save_for_backward(*inputs)
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Tensor:
+    def backward(ctx: GradientContext, grad: Tensor) -> Tensor:
         (c,) = ctx.saved_tensors
         return grad * arcsine(c)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import cast
 
 import pandas as pd
 
+from priorscope.lab import Point
 from priorscope.models import RadialKernel, gaussian, laplace
 
 __all__ = ["SOURCE", "kernel_of", "records"]
@@ -18,6 +19,6 @@ def kernel_of(name: str, bandwidth: float) -> RadialKernel:
     return {"laplace": laplace, "gaussian": gaussian}[name](float(bandwidth))
 
 
-def records(table: pd.DataFrame) -> list[dict[str, Any]]:
+def records(table: pd.DataFrame) -> list[Point]:
     """Rows of a table as dictionaries."""
-    return cast(list[dict[str, Any]], table.to_dict("records"))
+    return cast(list[Point], table.to_dict("records"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 import torch
@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from priorscope.checks import NOT_NEGATIVE, SEED, checked, number, whole
 from priorscope.contracts import LabelledData
 from priorscope.data.deformations import FoldWarning
-from priorscope.probes.stability._family import Transformation, as_family
+from priorscope.probes.stability._family import Family, Transformation, as_family
 from priorscope.probes.stability._layers import BatchNorm
 from priorscope.probes.stability._response import Average, Response, respond, sphere_noise
 from priorscope.probes.stability._result import Stability
@@ -21,6 +21,15 @@ from priorscope.probes.stability._subject import Subject, images_of, networks_of
 __all__ = ["network_dtype", "stability"]
 
 N_EXAMPLES = 3
+
+
+class Settings(TypedDict):
+    """How one network is measured."""
+
+    average: Average
+    layers: bool
+    batch_norm: BatchNorm
+    seed: int
 
 
 @checked(delta=NOT_NEGATIVE, cutoff=number(least=1), n_images=whole(2), n_seeds=whole(), seed=SEED)
@@ -79,8 +88,8 @@ def stability(
             warnings.simplefilter("ignore", FoldWarning)
         for k, one in enumerate(networks):
             x = images.to(network_dtype(one, images))
-            settings = {"average": average, "layers": layers, "batch_norm": batch_norm, "seed": seed + 7919 * k}
-            found.append(_respond(one, x, family, shape, **settings))
+            how: Settings = {"average": average, "layers": layers, "batch_norm": batch_norm, "seed": seed + 7919 * k}
+            found.append(_respond(one, x, family, shape, how))
         examples = _examples(images, family, found[0].radius, seed)
     if family.folds:
         warnings.warn(f"{family.name}: {family.note}.", FoldWarning, stacklevel=3)
@@ -91,9 +100,9 @@ def stability(
     )
 
 
-def _respond(network: nn.Module, x: Tensor, family: Any, shape: tuple[int, ...], **settings: Any) -> Response:
+def _respond(network: nn.Module, x: Tensor, family: Family, shape: tuple[int, ...], how: Settings) -> Response:
     try:
-        return respond(network, x, family, **settings)
+        return respond(network, x, family, **how)
     except RuntimeError as error:
         said = " ".join(str(error).split())
         raise ValueError(f"the network does not take inputs of shape {shape}: {said}") from error
@@ -107,7 +116,7 @@ def network_dtype(network: nn.Module, images: Tensor) -> torch.dtype:
     return images.dtype
 
 
-def _examples(images: Tensor, family: Any, radius: float, seed: int) -> Tensor | None:
+def _examples(images: Tensor, family: Family, radius: float, seed: int) -> Tensor | None:
     """Some images, moved ones and noisy ones (k, 3, …); None where inputs are no images."""
     if images.ndim != 4:
         return None

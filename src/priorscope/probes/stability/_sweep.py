@@ -72,7 +72,7 @@ class StabilitySweep:
         return picture
 
 
-def one_row(found: Stability) -> dict[str, Any]:
+def one_row(found: Stability) -> dict[str, object]:
     """D, G and R of the output with their intervals, as columns."""
     row = found.table().iloc[-1]
     return {str(name): row[name] for name in found.table().columns if name not in ("layer", "depth")}
@@ -140,7 +140,7 @@ def noise_sweep(
     """
     images, outputs = images_of(data, n_images, seed)
     _, networks = networks_of(model, tuple(images.shape[1:]), outputs, n_seeds, seed, **network)
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, object]] = []
     for r in radii:
         # a family of noise: moves and noise have the same law, so that D and G do too
         noise = Family("noise", lambda x, s, r=r: x + sphere_noise(x, r, s), lambda x: x)  # type: ignore[misc]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch import nn
@@ -78,7 +77,7 @@ def read_module(module: nn.Module, name: str, input: Signal, variances: str) -> 
         raise refused(f"this {kind.__name__} ({name}): {error}") from error
 
 
-def _ours(module: Any, name: str, input: Signal) -> Signal:
+def _ours(module: nn.Module, name: str, input: Signal) -> Signal:
     """Networks made by priorscope carry their own layers."""
     if isinstance(module, (DenseModule, ConvModule, GeneralConvModule, LocallyConnectedModule)):
         width = module.weight.shape[1 if isinstance(module, LocallyConnectedModule) else 0]
@@ -242,16 +241,16 @@ def _average_2d(module: nn.AvgPool2d, input: Signal) -> Signal:
     return average_pool(input, *settings, module.divisor_override)
 
 
-def _fixed(layer: Layer) -> Callable[[Any, Signal], Signal]:
+def _fixed(layer: Layer) -> Callable[..., Signal]:
     return lambda module, input: input.then(layer)
 
 
-def _anew(kind: type[nn.Module], *settings: str) -> Callable[[Any, Signal], Signal]:
+def _anew(kind: type[nn.Module], *settings: str) -> Callable[..., Signal]:
     """By quadrature of a module of this type with the same settings."""
     return lambda module, input: input.then(quadrature(kind(**{s: getattr(module, s) for s in settings})))
 
 
-READERS: dict[type[nn.Module], Callable[[Any, Signal], Signal]] = {
+READERS: dict[type[nn.Module], Callable[..., Signal]] = {
     nn.Identity: lambda module, input: input,
     nn.ReLU: _fixed(Activation("relu")),
     nn.Tanh: _fixed(Activation("tanh")),

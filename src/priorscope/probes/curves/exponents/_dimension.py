@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import pandas as pd
@@ -116,8 +116,8 @@ class EffectiveDimension:
         )
 
 
-def _rows(data: Any) -> Array:
-    inputs = data.inputs if not missing(data, Samples) else data
+def _rows(data: Samples | ArrayLike) -> Array:
+    inputs = data if missing(data, Samples) else cast(Samples, data).inputs
     rows = np.asarray(inputs, dtype=np.float64)
     rows = rows.reshape(len(rows), -1)
     if not np.isfinite(rows).all():
@@ -154,7 +154,7 @@ def _fit_sphere(sizes: Array, logs: Array) -> tuple[float, float]:
 
 @checked(sizes=optional(each(whole(3))), subsets=whole(), seed=SEED)
 def effective_dimension(
-    data: Any, sizes: Sequence[int] | None = None, *, subsets: int = 5, seed: int = 0
+    data: Samples | ArrayLike, sizes: Sequence[int] | None = None, *, subsets: int = 5, seed: int = 0
 ) -> EffectiveDimension:
     r"""The dimension d in which the data look uniform to a nearest-neighbour rule.
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from priorscope.contracts import Samples
 from priorscope.probes.curves.exponents._dimension import EffectiveDimension, effective_dimension
 from priorscope.probes.curves.exponents._kernel_pca import KernelPCAExponent, kernel_pca_exponent
 
@@ -84,7 +85,11 @@ class ExpectedExponents:
 
 
 def expected_exponents(
-    inputs: Any, targets: ArrayLike, grams: Mapping[str, Any], *, dimension: EffectiveDimension | None = None
+    inputs: Samples | ArrayLike,
+    targets: ArrayLike,
+    grams: Mapping[str, ArrayLike],
+    *,
+    dimension: EffectiveDimension | None = None,
 ) -> ExpectedExponents:
     r"""The exponent that each candidate's learning curve should reach, from its Gram matrix and the targets.
 

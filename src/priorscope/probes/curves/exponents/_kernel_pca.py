@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import gmean
+from torch import Tensor
 
-from priorscope.contracts import is_kernel_model, is_triple, kernel_matrix, settled
+from priorscope.contracts import KernelModel, Triple, is_kernel_model, is_triple, kernel_matrix, settled
 
 if TYPE_CHECKING:
     import altair as alt
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["KernelPCAExponent", "kernel_pca_exponent"]
 
 Array = NDArray[np.float64]
+Gram: TypeAlias = "ArrayLike | KernelModel | Triple"
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,9 @@ def _slope(x: Array, y: Array) -> float:
     return float(np.polyfit(np.log(x[kept]), np.log(y[kept]), 1)[0])
 
 
-def kernel_pca_exponent(kernel: Any, targets: ArrayLike | None = None, *, inputs: Any = None) -> KernelPCAExponent:
+def kernel_pca_exponent(
+    kernel: Gram, targets: ArrayLike | None = None, *, inputs: Tensor | None = None
+) -> KernelPCAExponent:
     r"""The exponent β of the learning curve from how the target's power falls along the modes of the kernel.
 
     .. math:: \hat\beta = a - 1 \quad\text{where}\quad q_\rho^2 = (Z\cdot v_\rho)^2/\tilde n \sim \rho^{-a}, \qquad
@@ -117,13 +121,14 @@ def kernel_pca_exponent(kernel: Any, targets: ArrayLike | None = None, *, inputs
         >>> sorted(found.estimates), round(float(found.power.sum()), 9)
         (['head', 'modes', 'tail'], 1.0)
     """
+    matrix: object = kernel
     if is_triple(kernel):
-        targets, inputs, kernel = kernel.data.targets, kernel.data.inputs, kernel.model
-    if is_kernel_model(kernel):
+        targets, inputs, matrix = kernel.data.targets, kernel.data.inputs, kernel.model
+    if is_kernel_model(matrix):
         if inputs is None:
             raise ValueError("kernel_pca_exponent of a model needs inputs= as well.")
-        kernel = kernel_matrix(settled(kernel, inputs), inputs).double()
-    gram, z = np.asarray(kernel, dtype=float), np.asarray(targets, dtype=float)
+        matrix = kernel_matrix(settled(matrix, inputs), inputs).double()
+    gram, z = np.asarray(matrix, dtype=float), np.asarray(targets, dtype=float)
     n = len(gram)
     if gram.shape != (n, n) or len(z) != n or n < 100:
         raise ValueError(
