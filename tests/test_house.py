@@ -420,10 +420,14 @@ def test_displayed_formulas_say_where_they_come_from():
     assert not bare, "name the source, or say that the formula is a definition or derived here:\n" + "\n".join(bare)
 
 
-THINGS = "row|line|file|page|paper|sample|mode|point|seed|member|feature|probe|class|column|network|block|pixel|claim|layer|kind"
+THINGS = (
+    "row|line|file|page|paper|sample|mode|point|seed|member|feature|probe|class|column|network|block|pixel|claim|layer|kind|command"
+    "|set|pair|input|fold|batch|epoch"
+)
 DISTRIBUTIVE = re.compile(  # "one row a mode" for "one row per mode"
-    r"\b(?:one|two|three|four|[0-9]+|an?) (?:row|line|file|page|number|score|target|label|gradient|array|feature|question|folder|"
-    rf"image|value|seed|test|column|network|entry)s? (?:a|an) (?:[a-z]+ )?(?:{THINGS})\b",
+    rf"\b(?:once|twice) an? (?:{THINGS})\b|"
+    r"\b(?:one|two|three|four|[0-9]+|an?) (?:[a-z-]+ )?(?:row|line|file|page|number|score|target|label|gradient|array|feature|"
+    rf"question|folder|image|value|seed|test|column|network|entry)s? (?:a|an) (?:[a-z]+ )?(?:{THINGS})\b",
     re.IGNORECASE,
 )
 
@@ -442,6 +446,8 @@ def test_per_and_not_the_distributive_article():
 def test_the_rule_on_per_can_fail():
     assert DISTRIBUTIVE.search("One row a mode")
     assert DISTRIBUTIVE.search("two pages a paper")
+    assert DISTRIBUTIVE.search("computed once a pair")
+    assert DISTRIBUTIVE.search("one finite value a set")
     assert not DISTRIBUTIVE.search("one row per mode, a page of its own")
 
 

@@ -1,6 +1,6 @@
 """Kernels on disk, written block by block, with a record of the finished blocks so that a killed run goes on where it was.
 
-``out="k.npy"`` gives one memory-mapped file a kind (``k.nngp.npy``, ``k.ntk.npy``; just ``k.npy`` for a single kind),
+``out="k.npy"`` gives one memory-mapped file per kind (``k.nngp.npy``, ``k.ntk.npy``; just ``k.npy`` for a single kind),
 ``out="k.zarr"`` a Zarr group with one array per kind. The record stands beside: ``k.npy.blocks``, one line per block, the first
 line saying what is computed.
 """

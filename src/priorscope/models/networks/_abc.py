@@ -48,7 +48,7 @@ class ABCParametrisation:
 
     @property
     def regime(self) -> Literal["unstable", "trivial", "kernel", "feature"]:
-        """What the limit of infinite width does: Yang & Hu (2021), Theorems 3.3, 3.4 and 3.7."""
+        """What the limit of infinite width does: Yang & Hu (2021), Theorem 3.3 (stability) and their dynamical dichotomy."""
         a, b, near = self.a, self.b, 1e-12
         start = abs(a[0] + b[0]) < near and all(abs(x + y - 0.5) < near for x, y in zip(a[1:-1], b[1:-1]))
         finite = a[-1] + b[-1] > 0.5 - near and self.update > -near
@@ -98,8 +98,9 @@ class _Scaled(nn.Module):
 class ABCNetwork(nn.Sequential):
     r"""A fully connected network in a parametrisation, to be trained by plain gradient descent at one rate.
 
-    The rate's exponent is absorbed: :math:`(a, b, c)` and :math:`(a + c/2, b - c/2, 0)` train alike (Yang & Hu 2021,
-    eq. 5). Gaussian weights of variance ``gain`` (default 2, for ReLU) over the inputs' dimension in the first layer.
+    The rate's exponent is absorbed: :math:`(a, b, c)` and :math:`(a + c/2, b - c/2, 0)` train alike (the symmetry
+    of such parametrisations in Yang & Hu 2021). Gaussian weights of variance ``gain`` (default 2, for ReLU) over the inputs'
+    dimension in the first layer.
 
     Example:
         >>> net = ABCNetwork(abc_parametrisation("mup", 2), 3, 16, seed=0)

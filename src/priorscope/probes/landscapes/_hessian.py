@@ -193,7 +193,8 @@ def lanczos_density(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Nodes and weights whose weighted counts approximate the spectral density: stochastic Lanczos quadrature.
 
-    Weights sum to one. Full reorthogonalisation; Golub & Meurant (2010), ch. 11.
+    Weights sum to one. Nodes are the eigenvalues of the tridiagonal matrix, weights the squared first components of its
+    eigenvectors (Golub & Welsch 1969; Golub & Meurant 2010, "Matrices, moments and quadrature"). Full reorthogonalisation.
 
     Example:
         >>> from scipy.sparse.linalg import aslinearoperator

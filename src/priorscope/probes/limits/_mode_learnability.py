@@ -29,7 +29,7 @@ def effective_regularisation(
     .. math:: \sum_i \frac{\lambda_i}{\lambda_i + \kappa} + \frac{\delta}{\kappa} = n
 
     with operator eigenvalues :math:`\lambda_i` (those of K/n, not of K) and ridge :math:`\delta` added to the Gram matrix K.
-    Bordelon, Canatar & Pehlevan (2020); Simon et al. (2023), eq. 4. Solved by bisection on log :math:`\kappa`, for all
+    Bordelon, Canatar & Pehlevan (2020); Simon et al. (2023). Solved by bisection on log :math:`\kappa`, for all
     ``n`` at once. Without ridge there is a solution only below the number of non-zero eigenvalues; at or above, 0 is returned.
 
     Example:
@@ -124,7 +124,7 @@ def mode_learnability(
     .. math:: E = \mathcal E_0 \Big(\sum_i (1-\mathcal L_i)^2 v_i^2 + \sigma^2\Big), \qquad
               \mathcal E_0 = \frac{n}{n - \sum_i \mathcal L_i^2}
 
-    Simon et al. (2023), eqs. 4-7. Learnabilities sum to n when there is no ridge.
+    Simon et al. (2023), "The eigenlearning framework". Learnabilities sum to n when there is no ridge.
 
     Example:
         >>> lam = 1.0 / np.arange(1, 200) ** 2

@@ -63,7 +63,7 @@ def empirical_ntk(
     """
     if states is not None:
         if not isinstance(network, nn.Module) or _members(network) is not None:
-            raise ValueError("empirical_ntk takes states for a single network; got several. Call it once a network.")
+            raise ValueError("empirical_ntk takes states for a single network; got several. Call it once per network.")
         moved = deepcopy(network)
         kernels = []
         for state in states:

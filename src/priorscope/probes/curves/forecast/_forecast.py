@@ -138,7 +138,7 @@ def forecast(
               E = \frac{n}{n - \sum_i\mathcal L_i^2} \sum_i (1-\mathcal L_i)^2 v_i^2, \quad
               \mathcal L_i = \frac{\lambda_i}{\lambda_i+\kappa}
 
-    (Bordelon, Canatar & Pehlevan 2020; Simon et al. 2023, eqs. 4-7) on a population spectrum inferred from the pilot, tails
+    (Bordelon, Canatar & Pehlevan 2020; Simon et al. 2023) on a population spectrum inferred from the pilot, tails
     continued; *kernel PCA*, the exponent of the target's power. The combined curve is the weighted mean of the first two in
     the logarithm; kernel PCA only takes part in the warning when estimators disagree. The interval (``level``, default
     90 %) joins the bootstrap over samples, the drift of the exponent beyond the pilot and the spread of the estimators.

@@ -84,7 +84,7 @@ def product_modes(kernel: Callable[..., ArrayLike], dims: tuple[int, ...], degre
     rules = [polar_rule(dim, nodes) for dim in dims]
     values = np.asarray(kernel(*np.meshgrid(*(t for t, _ in rules), indexing="ij")), dtype=np.float64)
     if values.shape != (nodes,) * len(dims) or not np.isfinite(values).all():
-        raise ValueError(f"the kernel must give one finite value a set of {len(dims)} cosines; got {values.shape}.")
+        raise ValueError(f"the kernel must give one finite value per set of {len(dims)} cosines; got {values.shape}.")
     for (t, weights), dim in zip(rules, dims):  # each axis of nodes becomes one of degrees
         values = np.tensordot(values, legendre(t, dim, degree_max) * weights, axes=(0, 1))
     counts = [[harmonic_count(dim, l) for l in range(degree_max + 1)] for dim in dims]
