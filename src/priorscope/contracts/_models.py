@@ -89,6 +89,7 @@ class GradientContext(Protocol):
     """What torch hands to the two halves of an ``autograd.Function``: tensors kept by the first for the second.
 
     Example:
+        >>> import torch
         >>> class Square(torch.autograd.Function):
         ...     @staticmethod
         ...     def forward(ctx: GradientContext, x: Tensor) -> Tensor:
