@@ -58,3 +58,28 @@ def test_signals_longer_than_kernels_can_afford_are_averaged_and_shorter_ones_st
     data = ps.data.from_arrays(x, torch.arange(30) % 2, layout="channels_first", test_fraction=0)
     ready = prepare(data, 20)
     assert tuple(ready.data.input_shape) == (1, wanted)
+
+
+def test_pure_noise_is_forecast_to_stay_noise() -> None:
+    """Nobody predicts labels drawn at random: the best is the null error, and nine of ten are wrong, at any size."""
+    rng = np.random.default_rng(0)
+    x, label = torch.as_tensor(rng.normal(size=(200, 12))).float(), torch.as_tensor(rng.integers(0, 10, 200))
+    found = ps.forecast(ps.data.from_arrays(x, label, test_fraction=0.0), ps.models.fcn(1), 1600, ridge="tuned")
+    null = 0.09  # one of ten classes, less the mean
+    assert found.curve.error[-1] == pytest.approx(null, rel=0.02)  # the largest ridge leaves 1 + O(1/30) of it
+    assert found.error[0] == pytest.approx(null, rel=0.02)
+    assert 0.8 < found.misclassification(1600).value <= 1.0
+
+
+def test_a_low_error_at_few_samples_is_no_promise_for_many() -> None:
+    """The forecast goes on from the last error on the pilot, not from the lowest before it."""
+    gram = np.eye(60) + 0.5  # every sample is alike: with few of them the mean is predicted, and nothing more is learnt
+    y = np.where(np.arange(60) % 2, 1.0, -1.0)[:, None]
+    split = ps.data.Split(torch.arange(60.0)[:, None], torch.as_tensor(y))
+    found = ps.forecast(ps.data.Dataset(split, split, task="regression"), gram, 480, pilot=60, ridge="tuned")
+    lowest, last = float(found.curve.error.min()), float(found.curve.error[-1])
+    assert found.error[0] <= last * (1 + 1e-9)
+    beyond = found.combined[found.grid > found.curve.sizes[-1]]
+    first = found.estimators_at(float(found.grid[found.grid > found.curve.sizes[-1]][0]))
+    assert beyond[0] >= min(first.values()) * (1 - 1e-9)  # between its own estimators, whatever came before
+    assert lowest <= last

@@ -136,7 +136,7 @@ def forecast_gram(
     assert isinstance(middle, np.ndarray)
     middle = np.where(inside, measured, middle)
     if ridge == "tuned":  # then more samples cannot hurt
-        middle = np.where(inside, middle, np.minimum.accumulate(np.minimum(middle, y[-1])))
+        middle = np.where(inside, middle, np.minimum.accumulate(np.where(inside, y[-1], np.minimum(middle, y[-1]))))
     between = sum(_WEIGHTS[name] / total * (values - middle) ** 2 for name, values in logs.items())
     z = float(norm.ppf(0.5 + level / 2))
     own = interpolate_over_log(grid, sizes, spread)  # beyond the pilot, that of its last error

@@ -11,20 +11,22 @@ from priorscope.probes.curves.pilot._nested import Nested, factorise, nested_reg
 __all__ = ["ridge_grid", "tuned_regression"]
 
 Array = NDArray[np.float64]
-_RIDGES = 8  # of the grid, zero not counted
+_RIDGES = 8  # of the grid below the mean eigenvalue, zero not counted
+_ABOVE = np.array([1.0, 4.0, 30.0])  # in units of the mean eigenvalue of the centred kernel
 _ORDERINGS = 8  # of the pilot for each ridge: one group, in which every sample is tested equally often
 
 
 def ridge_grid(gram: Array) -> Array:
-    """Ridges worth trying: none, and a geometric grid from a third of the harmonic to the arithmetic mean eigenvalue.
+    """Ridges worth trying: none, a geometric grid from a third of the harmonic to the arithmetic mean eigenvalue, and three above.
 
     The harmonic mean n/tr K^-1 is where a ridge begins to matter (there it equals the regularisation that kernel regression
-    without ridge has of itself, Simon et al. 2023); with the arithmetic mean of the centred matrix hardly anything is learned,
-    and the grid begins below 0.4 of that.
+    without ridge has of itself, Simon et al. 2023), and the grid begins below 0.4 of the arithmetic mean of the centred matrix. At
+    that mean the modes above it are still learnt, noise included: noisy labels want a few times as much, and pure noise so much
+    that nothing is learnt.
 
     Example:
         >>> ridge_grid(np.diag([1.0, 1.0, 1.0, 1.0])).round(2).tolist()
-        [0.0, 0.3, 0.34, 0.38, 0.42, 0.47, 0.53, 0.6, 0.67]
+        [0.0, 0.3, 0.34, 0.38, 0.42, 0.47, 0.53, 0.6, 0.67, 0.75, 3.0, 22.5]
     """
     n = len(gram)
     factor, _ = factorise(gram)
@@ -32,7 +34,8 @@ def ridge_grid(gram: Array) -> Array:
     centred = max(float(np.trace(gram) - gram.sum() / n) / n, 1e-300)
     low = min(n / float((inverse**2).sum()) / 3, 0.4 * centred)
     low = max(low, 1e-8 * centred)  # a nearly singular matrix has next to no harmonic mean
-    return np.append(0.0, np.geomspace(low, centred, _RIDGES + 1)[:-1] if low < centred else [centred])
+    below = np.geomspace(low, centred, _RIDGES + 1)[:-1] if low < centred else []
+    return np.array([0.0, *below, *(centred * _ABOVE)])
 
 
 def tuned_regression(
@@ -47,7 +50,7 @@ def tuned_regression(
 
     Regression without ridge has a hump where samples just outnumber the directions of large variance; with the best ridge the
     expected error does not rise with the number of samples (Nakkiran et al. 2021 prove it for isotropic linear regression). The
-    choice is made on the tested samples themselves, as for any cross-validated ridge: with nine ridges and hundreds of
+    choice is made on the tested samples themselves, as for any cross-validated ridge: with twelve ridges and hundreds of
     samples the optimism is far below the sampling error.
     """
     ridges = ridge_grid(gram)
