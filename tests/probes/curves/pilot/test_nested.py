@@ -131,3 +131,16 @@ def test_every_fold_holds_two_samples_and_sizes_differ(n):
     assert all(n // folds >= 2 for folds in sizes)
     assert len(set(sizes.values())) == len(sizes)
     assert all(size == round(n - n / folds) for folds, size in sizes.items())
+
+
+def test_rounding_of_single_precision_is_repaired_and_told() -> None:
+    """Many samples of few directions, one of them large: rounding to float32 leaves eigenvalues far below zero."""
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=(200, 6)) * np.array([30.0, 1, 1, 1, 1, 1])
+    gram = (a @ a.T).astype(np.float32).astype(float)
+    scale = np.trace(gram) / len(gram)
+    lowest = np.linalg.eigvalsh(gram)[0]
+    assert lowest < -1e-6 * scale  # what one part in a million would not repair
+    factor, jitter = factorise(gram)
+    assert -lowest < jitter <= 1e-4 * scale
+    np.testing.assert_allclose(factor @ factor.T, gram + jitter * np.eye(200), atol=1e-9 * scale)

@@ -81,5 +81,5 @@ def test_a_low_error_at_few_samples_is_no_promise_for_many() -> None:
     assert found.error[0] <= last * (1 + 1e-9)
     beyond = found.combined[found.grid > found.curve.sizes[-1]]
     first = found.estimators_at(float(found.grid[found.grid > found.curve.sizes[-1]][0]))
-    assert beyond[0] >= min(first.values()) * (1 - 1e-9)  # between its own estimators, whatever came before
+    assert beyond[0] >= min(first.values()) * (1 - 1e-6)  # between its own estimators, whatever came before
     assert lowest <= last

@@ -17,12 +17,12 @@ _ORDERINGS = 8  # of the pilot for each ridge: one group, in which every sample 
 
 
 def ridge_grid(gram: Array) -> Array:
-    """Ridges worth trying: none, a geometric grid from a third of the harmonic to the arithmetic mean eigenvalue, and three above.
+    """Ridges worth trying: none, a geometric grid from a third of the harmonic to the arithmetic mean eigenvalue, three above.
 
     The harmonic mean n/tr K^-1 is where a ridge begins to matter (there it equals the regularisation that kernel regression
-    without ridge has of itself, Simon et al. 2023), and the grid begins below 0.4 of the arithmetic mean of the centred matrix. At
-    that mean the modes above it are still learnt, noise included: noisy labels want a few times as much, and pure noise so much
-    that nothing is learnt.
+    without ridge has of itself, Simon et al. 2023); the grid begins below 0.4 of the arithmetic mean of the centred matrix.
+    At that mean the modes above it are still learnt, noise included: noisy labels want a few times as much, and pure noise so
+    much that nothing is learnt.
 
     Example:
         >>> ridge_grid(np.diag([1.0, 1.0, 1.0, 1.0])).round(2).tolist()
