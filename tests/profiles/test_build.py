@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -46,6 +47,22 @@ def test_the_shortlist_holds_what_may_be_best_and_the_best_of_each_kind(found: P
     only = replace(found, rows=found.rows[:1])
     with pytest.raises(ValueError, match="the profile has no network to build; it has kernel machines"):
         only.build("network")
+
+
+def test_a_network_is_trained_for_as_many_epochs_as_on_the_pilot(found: Profile) -> None:
+    """300 steps of 32 samples on the largest part, n of them, are 300 · 32 / n epochs."""
+    row = next(row for row in found.rows if row.name == "net")
+    n = row.curve.last[0]
+    assert n == row.curve.sizes[-1] > 32
+    made = estimator_of(replace(row, recipe=replace(row.recipe, steps=300, rate=0.012345)), found)
+    assert (made.epochs, made.min_steps, made.width) == (math.ceil(300 * 32 / n), 100, 32)
+    assert made.learning_rate == 0.0123
+    assert estimator_of(replace(row, recipe=replace(row.recipe, steps=7)), found).min_steps == 7
+
+
+def test_the_goal_is_half_the_error_of_the_best_row_by_default(found: Profile) -> None:
+    assert found.target_error == pytest.approx(found.rows[0].now[1].value / 2)
+    assert found.rows[0].needed.error == found.target_error
 
 
 @pytest.mark.parametrize("kind", [None, "kernel", "network", "classical"])

@@ -89,3 +89,17 @@ def test_switches_are_true_or_false(settings):
 def test_two_rows_have_no_features():
     with pytest.raises(ValueError, match="at least 3 rows, to leave some out; got 2"):
         KernelMachine("fcn-1", features="learn").fit(X[:2], ["a", "b"])
+
+
+def test_words_are_no_numbers():
+    with pytest.raises(ValueError, match="task='regression' needs numbers as targets; got 'a'"):
+        KernelMachine("fcn-1", task="regression").fit(X, ["1", "a"] * 20)
+    assert KernelMachine("fcn-1", task="regression").fit(X, [str(v) for v in Y]).score(X, Y) > 0.5
+
+
+def test_inputs_that_never_change_are_told():
+    told = "no column changes from row to row: all predictions are the same"
+    machine = KernelMachine("fcn-1").fit(np.ones((40, 3)), Y)
+    assert told in machine.report_.notes
+    np.testing.assert_allclose(machine.predict(np.ones((4, 3))), Y.mean())
+    assert told not in KernelMachine("fcn-1").fit(np.c_[np.ones(40), X[:, 0]], Y).report_.notes

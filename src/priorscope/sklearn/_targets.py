@@ -69,10 +69,31 @@ def _classes(y: ArrayLike, notes: tuple[str, ...]) -> Targets:
 
 
 def _numbers(y: ArrayLike, notes: tuple[str, ...]) -> Targets:
+    if np.asarray(y).dtype.kind in "USO" and (words := _words(np.asarray(y))):
+        raise ValueError(
+            f"task='regression' needs numbers as targets; got {words[0]!r}. Leave task out, or use task='classification'."
+        )
     values = check_array(y, dtype=np.float64, ensure_2d=False, allow_nd=False, input_name="y")
     columns = values.reshape(len(values), -1)
     mean, scale = mean_and_scale(columns)
     return Targets("regression", (columns - mean) / scale, mean=mean, scale=scale, flat=values.ndim == 1, notes=notes)
+
+
+def _words(values: NDArray[Any]) -> list[str]:
+    """Entries that are words and no numbers.
+
+    Example:
+        >>> _words(np.array(["1.5", "a", "b"]))
+        ['a', 'b']
+    """
+    found = []
+    for value in values.ravel().tolist():
+        if isinstance(value, str):
+            try:
+                float(value)
+            except ValueError:
+                found.append(value)
+    return found
 
 
 def class_weights(given: Targets, weight: str | Mapping[Any, float] | None) -> Array:
