@@ -194,3 +194,8 @@ def test_along_training_the_relevant_direction_appears():
         ps.probes.feature_trajectory(
             ps.System(data, ps.models.fcn(1), ps.inference.KernelRegression(ridge=0.1)).run(), data
         )
+
+
+def test_arrays_are_asked_for_as_tensors():
+    with pytest.raises(TypeError, match="a data set, or a tensor of inputs; got ndarray.*torch.as_tensor"):
+        gradient_outer_product(nn.Linear(2, 1), np.zeros((5, 2)))

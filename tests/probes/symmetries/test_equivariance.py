@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 from torch import nn
@@ -139,3 +141,33 @@ def test_assertions_over_groups():
         assert_equivariant(pooled, x, "p4m")
     with pytest.raises(ValueError, match="act_output is a function, 'same' or 'invariant'"):
         assert_equivariant(pooled, x, "p4", "both")
+
+
+IMAGES = torch.randn(3, 1, 6, 6, generator=torch.Generator().manual_seed(0))
+
+
+@pytest.mark.parametrize(
+    ("group", "inputs", "options", "error", "words"),
+    [
+        (3, IMAGES, {}, TypeError, "a group by name, such as 'p4', .* got int"),
+        ("p4", IMAGES.numpy(), {}, ValueError, "inputs as a tensor .* got ndarray"),
+        ("p4", IMAGES[:0], {}, ValueError, r"n >= 1; got shape \(0, 1, 6, 6\)"),
+        ("p4", math.nan * IMAGES, {}, ValueError, "of finite numbers"),
+        ("p4", IMAGES, {"input_shape": (1, 9, 9)}, ValueError, r"input_shape says \(1, 9, 9\). Leave one of them out"),
+        ("p4", IMAGES, {"dtypes": ()}, ValueError, "some of float32, float64, as a tuple"),
+        ("p4", IMAGES, {"dtypes": "float32"}, ValueError, "as a tuple; got 'float32'"),
+    ],
+)
+def test_inputs_that_cannot_be_meant_are_refused(group, inputs, options, error, words):
+    """NaN and empty batches once gave errors that were NaN, without a word."""
+    module = nn.Conv2d(1, 2, 3, padding=1)
+    with pytest.raises(error, match=words):
+        equivariance(module, group, inputs, **options)
+    assert equivariance(module, "p4", IMAGES, input_shape=(1, 6, 6), dtypes=("float64",)).rows
+
+
+def test_a_module_whose_outputs_are_no_numbers_is_refused():
+    module = nn.Conv2d(1, 2, 3, padding=1)
+    nn.init.constant_(module.weight, math.nan)
+    with pytest.raises(ValueError, match="Conv2d cannot be asked on inputs .* outputs are NaN or infinite"):
+        equivariance(module, "p4", IMAGES)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from priorscope.checks import SEED, checked, whole
-from priorscope.contracts import GradientPredictor, NetworkOptions, Samples, is_network_maker, missing, name_of
+from priorscope.contracts import GradientPredictor, NetworkOptions, Samples, is_network_maker, missing, name_of, require
 from priorscope.probes.geometry._draws import Drawn, Draws
 from priorscope.probes.geometry._engine import rows_by_loop
 from priorscope.probes.geometry._gradient_rows import GradientRows
@@ -76,9 +76,13 @@ def gradient_outer_product(
     )
 
 
+def _samples(data: object) -> Samples:
+    return require(data, Samples, "a data set, or a tensor of inputs", "Convert arrays by torch.as_tensor(array).")
+
+
 def inputs_of(data: Samples | Tensor) -> Tensor:
     """The inputs of a data set, or the tensor itself; finite, at least two of them."""
-    x = data if isinstance(data, Tensor) else data.inputs
+    x = data if isinstance(data, Tensor) else _samples(data).inputs
     if x.ndim < 2 or len(x) < 2 or not bool(torch.isfinite(x).all()):
         raise ValueError(
             f"gradients are averaged over at least two finite inputs (n, *input_shape); got {tuple(x.shape)}."

@@ -157,12 +157,16 @@ def equivariance(
         raise TypeError(
             f"equivariance asks a torch module; got {type(module).__name__}. Wrap functions in an nn.Module."
         )
-    if inputs is None and input_shape is None:
-        raise ValueError("equivariance needs inputs, a batch (n, ...), or input_shape for random ones; got neither.")
+    if not isinstance(group, str | Group):
+        raise TypeError(
+            f"equivariance needs a group by name, such as 'p4', or one of priorscope.data.groups; got {type(group).__name__}."
+        )
+    if isinstance(dtypes, str) or not dtypes:
+        raise ValueError(f"dtypes are some of float32, float64, as a tuple; got {dtypes!r}.")
     if representations == "auto" and isinstance(group, Group) and not isinstance(group, GridGroup):
         representations = "invariant"  # what a mix of input channels does to those of a layer cannot be known
     source = torch.Generator().manual_seed(seed)
-    x = inputs if inputs is not None else torch.randn(n_inputs, *(input_shape or ()), generator=source)
+    x = _batch(inputs, input_shape, n_inputs, source)
     shapes = [tuple(x.shape[1:]), *(_resized(tuple(x.shape[1:]), side) for side in sides)]
     rows: list[dict[str, object]] = []
     notes: list[str] = []
@@ -196,6 +200,26 @@ def _dtype(name: str) -> torch.dtype:
     if name not in known:
         raise ValueError(f"dtypes are some of {', '.join(known)}; got {name!r}.")
     return known[name]
+
+
+def _batch(
+    inputs: Tensor | None, input_shape: tuple[int, ...] | None, n_inputs: int, source: torch.Generator
+) -> Tensor:
+    """The inputs that were given, or random ones of a shape."""
+    if inputs is None:
+        if input_shape is None:
+            raise ValueError(
+                "equivariance needs inputs, a batch (n, ...), or input_shape for random ones; got neither."
+            )
+        return torch.randn(n_inputs, *input_shape, generator=source)
+    if not isinstance(inputs, Tensor) or inputs.ndim < 2 or len(inputs) == 0 or not bool(inputs.isfinite().all()):
+        what = f"shape {tuple(inputs.shape)}" if isinstance(inputs, Tensor) else type(inputs).__name__
+        raise ValueError(f"equivariance needs inputs as a tensor (n, ...) of finite numbers, n >= 1; got {what}.")
+    if input_shape is not None and tuple(input_shape) != tuple(inputs.shape[1:]):
+        raise ValueError(
+            f"inputs have shape {tuple(inputs.shape[1:])}, input_shape says {tuple(input_shape)}. Leave one of them out."
+        )
+    return inputs
 
 
 def _resized(shape: tuple[int, ...], side: int) -> tuple[int, ...]:
@@ -283,6 +307,8 @@ def _outputs(module: nn.Module, x: Tensor) -> dict[str, tuple[str, Tensor]]:
             handle.remove()
     if not isinstance(out, Tensor) or len(out) != len(x):
         raise ValueError("equivariance needs a module that gives one tensor with a row per input.")
+    if not bool(out.isfinite().all()):
+        raise ValueError("its outputs are NaN or infinite.")
     return seen | {WHOLE: (type(module).__name__, out)}
 
 

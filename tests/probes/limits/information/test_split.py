@@ -113,3 +113,9 @@ def test_what_cannot_be_split_is_refused():
         information_split(net, x, torch.ones(6, 3), dimension=18)
     with pytest.raises(ValueError, match="at least one network"):
         information_path({}, x, torch.ones(6, 3))
+
+
+def test_other_labels_are_a_dictionary():
+    x = torch.randn(10, 2)
+    with pytest.raises(TypeError, match="others as a dictionary of names and labels; got Tensor"):
+        information_split(nn.Linear(2, 1), x, x[:, :1], others=x)

@@ -185,6 +185,10 @@ def information_split(
         >>> split.information["labels"] > 0.95, split.information["noise"] < 0.7
         (True, True)
     """
+    if others is not None and not isinstance(others, Mapping):
+        raise TypeError(
+            f"information_split needs others as a dictionary of names and labels; got {type(others).__name__}."
+        )
     operator = ntk_operator(network, inputs, block=block)
     n, outputs = len(inputs), operator.n_outputs
     size = n * outputs
