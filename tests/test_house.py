@@ -326,7 +326,7 @@ def test_probes_stand_in_folders_and_no_folder_hides_a_public_function():
     assert callable(probes.spectrum)
 
 
-ENGINES = {"_descent.py", "_flow_integration.py", "_fourth_order.py"}
+ENGINES = {"_descent.py", "_flow_integration.py", "_fourth_order.py", "_stiff_flow.py"}
 ONE_AFTER_ANOTHER = {"_by_loop", "step"}  # over networks, not over steps
 
 
@@ -345,7 +345,7 @@ def stepping_loops(tree: ast.AST) -> list[str]:
     return found
 
 
-def test_training_has_three_engines():
+def test_training_has_four_engines():
     found = {
         file.name: set(stepping_loops(ast.parse(file.read_text()))) - ONE_AFTER_ANOTHER
         for file in (SOURCE / "inference" / "networks").glob("*.py")

@@ -19,10 +19,27 @@ from priorscope.inference.networks._geometry import Geometry, Mirror, Steepest
 from priorscope.inference.networks._gradient_descent import GradientDescent
 from priorscope.inference.networks._gradient_flow import GradientFlow
 from priorscope.inference.networks._hinge_training import train_hinge
-from priorscope.inference.networks._loss import Hinge, Logistic, Loss, QuadraticHinge, SoftHinge, Squared, as_loss
+from priorscope.inference.networks._loss import (
+    Hinge,
+    LogExponential,
+    Logistic,
+    Loss,
+    QuadraticHinge,
+    SoftHinge,
+    Squared,
+    as_loss,
+)
 from priorscope.inference.networks._members import Members
-from priorscope.inference.networks._potential import Entropy, HyperbolicEntropy, Potential, Power, Quadratic
+from priorscope.inference.networks._potential import (
+    DeepEntropy,
+    Entropy,
+    HyperbolicEntropy,
+    Potential,
+    Power,
+    Quadratic,
+)
 from priorscope.inference.networks._stacked import can_batch, over_networks, stacked_accuracy, train_stacked
+from priorscope.inference.networks._stiff_flow import StiffFlow
 from priorscope.inference.networks._stop import AllFitted, LossBelow, StopRule, as_stop
 from priorscope.inference.networks._trained import FittedNetworks
 from priorscope.inference.networks._training import TrainingRun
@@ -45,6 +62,7 @@ __all__ = [
     "GradientDescent",
     "GradientFlow",
     "FourthOrderFlow",
+    "StiffFlow",
     "train_hinge",
     "descend",
     "TrainingRun",
@@ -65,11 +83,13 @@ __all__ = [
     "Quadratic",
     "Entropy",
     "HyperbolicEntropy",
+    "DeepEntropy",
     "Power",
     # losses
     "Loss",
     "Squared",
     "Logistic",
+    "LogExponential",
     "Hinge",
     "QuadraticHinge",
     "SoftHinge",

@@ -64,6 +64,7 @@ from priorscope.models.layers._window_pool import AvgPool, SumPool
 from priorscope.models.networks._abc import ABCNetwork, ABCParametrisation, abc_parametrisation
 from priorscope.models.networks._antisymmetric import Antisymmetric
 from priorscope.models.networks._build import Build
+from priorscope.models.networks._circular import CircularNetwork
 from priorscope.models.networks._dense_stack import DenseStack
 from priorscope.models.networks._diagonal import DiagonalNetwork
 from priorscope.models.networks._ensemble import Ensemble
@@ -164,6 +165,7 @@ __all__ = [
     "abc_parametrisation",
     "DenseStack",
     "DiagonalNetwork",
+    "CircularNetwork",
     "FactoredMatrix",
     "lstm_network",
     "normalised_network",

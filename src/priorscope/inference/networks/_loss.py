@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
@@ -11,7 +12,7 @@ from torch.nn import functional
 
 from priorscope.checks import ANY_NUMBER, POSITIVE, checked
 
-__all__ = ["Loss", "Squared", "Logistic", "Hinge", "QuadraticHinge", "SoftHinge", "LOSSES", "as_loss"]
+__all__ = ["Loss", "Squared", "Logistic", "LogExponential", "Hinge", "QuadraticHinge", "SoftHinge", "LOSSES", "as_loss"]
 
 
 class Loss(ABC):
@@ -76,6 +77,35 @@ class Logistic(Loss):
         log_p = predictions.log_softmax(-1)  # (…, n, outputs)
         index = targets.argmax(-1).expand(log_p.shape[:-1])[..., None]
         return -log_p.gather(-1, index).squeeze(-1)
+
+    def satisfied(self, predictions: Tensor, targets: Tensor) -> Tensor:
+        return torch.zeros(predictions.shape[:-2], dtype=torch.bool, device=predictions.device)  # it never ends
+
+
+@dataclass(frozen=True)
+class LogExponential(Loss):
+    r""":math:`\log\frac1n\sum_i e^{-q_i}` of the margins :math:`q_i = y_if(x_i)`, or, of several outputs, of each rival's margin.
+
+    Descent on it takes the path of the exponential loss at another speed (its gradient is that loss's over the loss), and goes on
+    where the gradients of exponential and logistic loss underflow: the way to networks of largest margin. Minus the loss is the
+    smoothed margin of Lyu & Li (2020). A logarithm of a mean belongs to no single sample: each carries the whole, so that
+    means over samples are right; use full batches.
+
+    Example:
+        >>> round(float(LogExponential()(torch.tensor([[1000.0], [1001.0]]), torch.tensor([[1.0], [1.0]]))), 4)
+        -1000.3799
+    """
+
+    def pointwise(self, predictions: Tensor, targets: Tensor) -> Tensor:
+        n = predictions.shape[-2]
+        if predictions.shape[-1] == 1:
+            minus = -(signs(targets) * predictions).squeeze(-1)  # (…, n)
+        else:
+            index = targets.argmax(-1).expand(predictions.shape[:-1])[..., None]
+            rivals = predictions.scatter(-1, index, -torch.inf)
+            minus = (rivals - predictions.gather(-1, index)).flatten(-2)
+        whole = torch.logsumexp(minus, -1) - math.log(n)
+        return whole[..., None].expand(*whole.shape, n)
 
     def satisfied(self, predictions: Tensor, targets: Tensor) -> Tensor:
         return torch.zeros(predictions.shape[:-2], dtype=torch.bool, device=predictions.device)  # it never ends
@@ -165,6 +195,7 @@ LOSSES: dict[str, Loss] = {
     "squared": Squared(),
     "logistic": Logistic(),
     "cross-entropy": Logistic(),
+    "log-exponential": LogExponential(),
     "hinge": Hinge(),
     "quadratic-hinge": QuadraticHinge(),
     "soft-hinge": SoftHinge(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
@@ -10,7 +11,7 @@ from torch import Tensor
 
 from priorscope.checks import POSITIVE, checked, number
 
-__all__ = ["Entropy", "HyperbolicEntropy", "Potential", "Power", "Quadratic"]
+__all__ = ["DeepEntropy", "Entropy", "HyperbolicEntropy", "Potential", "Power", "Quadratic"]
 
 
 class Potential(ABC):
@@ -37,6 +38,11 @@ class Potential(ABC):
     @abstractmethod
     def bend(self, dual: Tensor) -> Tensor:
         r""":math:`dw/dz = 1/\psi''(w)`."""
+
+    def conjugate(self, dual: Tensor) -> Tensor:
+        r"""Legendre's :math:`\psi^*(z) = wz - \psi(w)` at the weights w of these dual ones."""
+        w = self.primal(dual)
+        return w * dual - self.value(w)
 
     def check(self, weights: Tensor) -> None:
         """Refuse weights outside the domain."""
@@ -154,3 +160,69 @@ class Power(Potential):
 
     def bend(self, dual: Tensor) -> Tensor:
         return dual.abs() ** (1 / (self.power - 1) - 1) / (self.power - 1)
+
+
+@checked(width=POSITIVE, power=number(above=1))
+@dataclass(frozen=True)
+class DeepEntropy(Potential):
+    r"""The convex ψ with :math:`(\psi')^{-1}(z) = b\,\big((1-z)^{-p} - (1+z)^{-p}\big)`, ``width`` b and ``power`` p above 1.
+
+    Flat near zero and like :math:`|w|` for large weights. At :math:`b = \alpha^D, p = D/(D-2)` it is what gradient flow of
+    diagonal networks of depth D > 2 minimises (Woodworth et al. 2020, Theorem 3), at :math:`b = \alpha^2, p = 2` the squared
+    distance to the start of one of depth 2. Dual weights lie between −1 and 1.
+
+    Example:
+        >>> psi = DeepEntropy(0.1, 3.0)
+        >>> bool((psi.primal(psi.dual(torch.tensor([0.5, -2.0]))) - torch.tensor([0.5, -2.0])).abs().max() < 1e-5)
+        True
+    """
+
+    width: float = 1.0
+    power: float = 2.0
+
+    def value(self, weights: Tensor) -> Tensor:
+        z = self.dual(weights)
+        return weights * z - self.conjugate(z)
+
+    def conjugate(self, dual: Tensor) -> Tensor:
+        # b/(p-1) ((1-z)^(1-p) + (1+z)^(1-p) - 2), in terms that do not cancel near zero
+        inside = dual.abs() < 1
+        u, p = torch.where(inside, dual, 0.0).atanh(), self.power
+        even = (p - 1) * _log_cosh(u)
+        found = 2 * (2 * even.exp() * ((p - 1) * u / 2).sinh().square() + even.expm1())
+        return torch.where(inside, self.width / (p - 1) * found, torch.inf)
+
+    def dual(self, weights: Tensor) -> Tensor:
+        return weights.sign() * self._angle(weights.abs() / self.width).tanh()
+
+    def primal(self, dual: Tensor) -> Tensor:
+        inside = dual.abs() < 1
+        u, p = torch.where(inside, dual, 0.0).atanh(), self.power
+        return torch.where(
+            inside, 2 * self.width * torch.exp(p * _log_cosh(u)) * (p * u).sinh(), dual.sign() * torch.inf
+        )
+
+    def bend(self, dual: Tensor) -> Tensor:
+        p = self.power
+        return self.width * p * ((1 - dual) ** (-p - 1) + (1 + dual) ** (-p - 1))
+
+    def _angle(self, sizes: Tensor) -> Tensor:
+        """The u = artanh z at which 2 cosh(u)^p sinh(pu) has these sizes, by Newton iteration in log u.
+
+        The logarithm of the left side is convex and rising in log u, and asinh(size/2)/p lies above the root: steps only fall.
+        """
+        p = self.power
+        seen = (sizes > 0) & torch.isfinite(sizes)
+        w = torch.where(seen, sizes, 1.0)
+        u = (w / 2).asinh() / p
+        for _ in range(40):
+            left = p * _log_cosh(u) + p * u + torch.log(-torch.expm1(-2 * p * u))
+            rise = u * (p * u.tanh() + p / (p * u).tanh())
+            u = u * torch.exp(-(left - w.log()) / rise)
+        return torch.where(seen, u, torch.where(sizes > 0, torch.inf, 0.0))
+
+
+def _log_cosh(u: Tensor) -> Tensor:
+    """The logarithm of cosh u, exact near zero and without overflow."""
+    near = torch.log1p(2 * (u.clamp(-1, 1) / 2).sinh().square())
+    return torch.where(u.abs() < 1, near, u.abs() + torch.log1p(torch.exp(-2 * u.abs())) - math.log(2))

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from priorscope.checks import POSITIVE, checked, each
-from priorscope.inference import HyperbolicEntropy
+from priorscope.checks import POSITIVE, checked, each, whole
+from priorscope.inference import DeepEntropy, HyperbolicEntropy, Potential, Quadratic
 from priorscope.printing import printed
 from priorscope.probes.limits.implicit._minimum_norm import minimum_norm, minimum_potential, system
 
@@ -18,19 +18,44 @@ if TYPE_CHECKING:
     import altair as alt
     import pandas as pd
 
-__all__ = ["InitialScale", "diagonal_penalty", "diagonal_solution", "distance_penalty", "initial_scale"]
+__all__ = [
+    "InitialScale",
+    "diagonal_penalty",
+    "diagonal_potential",
+    "diagonal_solution",
+    "distance_penalty",
+    "distance_solution",
+    "initial_scale",
+]
 
 Array = NDArray[np.float64]
 
 
-@checked(scale=POSITIVE)
-def diagonal_penalty(coefficients: ArrayLike, scale: float) -> float:
-    r"""What a diagonal network of initial scale α minimises: :math:`Q_\alpha(\beta) = \alpha^2\sum_j q(\beta_j/\alpha^2)`.
+@checked(scale=POSITIVE, depth=whole())
+def diagonal_potential(scale: float, depth: int = 2) -> Potential:
+    r"""The potential :math:`Q_\alpha` that gradient flow of a diagonal network of initial scale α and this depth minimises.
+
+    Hyperbolic at depth 2 (Woodworth et al. 2020, Theorem 1), :class:`priorscope.inference.DeepEntropy` beyond (their
+    Theorem 3), quadratic at depth 1, a linear model.
+
+    Example:
+        >>> diagonal_potential(0.1, depth=4)
+        DeepEntropy(width=0.00010000000000000002, power=2.0)
+    """
+    if depth == 1:
+        return Quadratic()
+    return HyperbolicEntropy(2 * scale**2) if depth == 2 else DeepEntropy(scale**depth, depth / (depth - 2))
+
+
+@checked(scale=POSITIVE, depth=whole())
+def diagonal_penalty(coefficients: ArrayLike, scale: float, depth: int = 2) -> float:
+    r"""What a diagonal network of initial scale α minimises: :math:`Q_\alpha(\beta) = \alpha^2\sum_jq(\beta_j/\alpha^2)`.
 
     .. math:: q(b) = 2 - \sqrt{4 + b^2} + b\,\mathrm{asinh}(b/2)
 
-    Woodworth et al. (2020), Theorem 1; the slides of Srebro (2019) print :math:`\sqrt{4-b^2}`, which is complex above 2.
-    Like :math:`\|\beta\|_2^2/4\alpha^2` at large α and :math:`\|\beta\|_1\log(1/\alpha^2)` at small.
+    for ``depth`` 2; :func:`diagonal_potential` gives that of any depth. Woodworth et al. (2020), Theorem 1; the slides of Srebro
+    (2019) print :math:`\sqrt{4-b^2}`, which is complex above 2. Like :math:`\|\beta\|_2^2/4\alpha^2` at large α and
+    :math:`\|\beta\|_1\log(1/\alpha^2)` at small.
 
     Example:
         >>> round(diagonal_penalty([1.0], 100.0) * 4 * 100.0**2, 6)
@@ -39,7 +64,7 @@ def diagonal_penalty(coefficients: ArrayLike, scale: float) -> float:
     import torch
 
     beta = torch.as_tensor(np.asarray(coefficients, dtype=np.float64)).reshape(-1)
-    return float(HyperbolicEntropy(2 * scale**2).value(beta).sum())
+    return float(diagonal_potential(scale, depth).value(beta).sum())
 
 
 @checked(scale=POSITIVE)
@@ -64,12 +89,12 @@ def distance_penalty(coefficients: ArrayLike, scale: float) -> float:
     return scale**2 * total
 
 
-@checked(scale=POSITIVE)
-def diagonal_solution(inputs: ArrayLike, targets: ArrayLike, scale: float) -> Array:
+@checked(scale=POSITIVE, depth=whole())
+def diagonal_solution(inputs: ArrayLike, targets: ArrayLike, scale: float, depth: int = 2) -> Array:
     r"""The coefficients at which gradient flow of a :class:`priorscope.models.DiagonalNetwork` of this scale ends.
 
-    :math:`\arg\min Q_\alpha(\beta)` subject to :math:`X\beta = y` (Woodworth et al. 2020, Theorem 1), by Newton iteration on the
-    dual :math:`\beta = 2\alpha^2\sinh(X^\top\nu)` instead of a flow that slows down with the scale.
+    :math:`\arg\min Q_\alpha(\beta)` subject to :math:`X\beta = y` (Woodworth et al. 2020, Theorems 1 and 3), by Newton iteration
+    on the dual, at depth 2 :math:`\beta = 2\alpha^2\sinh(X^\top\nu)`, instead of a flow that slows down with the scale.
 
     Example:
         >>> diagonal_solution([[3.0, 4.0]], [5.0], 10.0).round(3).tolist()
@@ -77,7 +102,23 @@ def diagonal_solution(inputs: ArrayLike, targets: ArrayLike, scale: float) -> Ar
         >>> diagonal_solution([[3.0, 4.0]], [5.0], 1e-4).round(1).tolist()  # towards [0, 1.25]
         [0.0, 1.2]
     """
-    return minimum_potential(inputs, targets, HyperbolicEntropy(2 * scale**2))
+    return minimum_potential(inputs, targets, diagonal_potential(scale, depth))
+
+
+@checked(scale=POSITIVE)
+def distance_solution(inputs: ArrayLike, targets: ArrayLike, scale: float) -> Array:
+    r"""The fit whose weights are closest to their start: :math:`\arg\min R_\alpha(\beta)` subject to :math:`X\beta = y`.
+
+    What explicit regularisation towards the start would choose, in place of early weights that are small
+    (:func:`distance_penalty`; Srebro 2019). By the conditions of Lagrange :math:`\beta = \alpha^2((1-m)^{-2} - (1+m)^{-2})` with
+    :math:`m = X^\top\nu`, so that the dual is that of a diagonal network of depth 4 with :math:`\alpha^2` for
+    :math:`\alpha^4` (derived here).
+
+    Example:
+        >>> distance_solution([[3.0, 4.0]], [5.0], 10.0).round(2).tolist()
+        [0.6, 0.8]
+    """
+    return minimum_potential(inputs, targets, DeepEntropy(scale**2, 2.0))
 
 
 @printed
@@ -156,18 +197,19 @@ class InitialScale:
         return lines
 
 
-@checked(scales=each(POSITIVE))
+@checked(scales=each(POSITIVE), depth=whole(2))
 def initial_scale(
     inputs: ArrayLike,
     targets: ArrayLike,
     *,
     scales: Sequence[float] = tuple(10.0 ** np.arange(-4, 1.5, 0.5)),
     apart: tuple[ArrayLike, ArrayLike] | None = None,
+    depth: int = 2,
 ) -> InitialScale:
     """From rich to kernel: the fits of diagonal networks of several initial scales to your samples.
 
     Needs more features than samples (n < d), so that many linear functions fit. ``apart`` are inputs and targets that take no
-    part, to see which end predicts better. Woodworth et al. (2020), Sec. 3. Scales are sorted.
+    part, to see which end predicts better; ``depth`` is that of the networks. Woodworth et al. (2020), Sec. 3. Scales are sorted.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -190,7 +232,7 @@ def initial_scale(
             "initial_scale: the fits of least l1 and least l2 norm are the same here; nothing to tell apart."
         )
     sizes = np.sort(np.asarray(scales, dtype=np.float64))
-    found = np.stack([diagonal_solution(X, y, float(a)) for a in sizes])
+    found = np.stack([diagonal_solution(X, y, float(a), depth) for a in sizes])
     error = np.full(len(sizes), np.nan)
     if apart is not None:
         X1, y1 = system("initial_scale", *apart)

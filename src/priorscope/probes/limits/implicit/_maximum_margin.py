@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linprog, nnls
 
+from priorscope.probes.limits.implicit._frequencies import frequency_margin, frequency_norm
 from priorscope.probes.limits.implicit._minimum_norm import system
 
 __all__ = ["hard_margin", "maximum_margin", "norm_of"]
@@ -15,15 +16,20 @@ ORDER = {"l1": 1, "l2": 2, "linf": np.inf}
 
 
 def norm_of(weights: ArrayLike, norm: str) -> float:
-    """The "l1", "l2" or "linf" norm of some weights.
+    """The "l1", "l2" or "linf" norm of some weights, or "dft-l1", the sum of their Fourier amplitudes.
 
     Example:
         >>> norm_of([3.0, -4.0], "l1"), norm_of([3.0, -4.0], "linf")
         (7.0, 4.0)
     """
-    if norm not in ORDER:
-        raise ValueError(f"norm must be 'l1', 'l2' or 'linf'; got {norm!r}.")
-    return float(np.linalg.norm(np.asarray(weights, dtype=np.float64).reshape(-1), ORDER[norm]))
+    _known(norm)
+    w = np.asarray(weights, dtype=np.float64).reshape(-1)
+    return frequency_norm(w) if norm == "dft-l1" else float(np.linalg.norm(w, ORDER[norm]))
+
+
+def _known(norm: str) -> None:
+    if norm not in (*ORDER, "dft-l1"):
+        raise ValueError(f"norm must be 'l1', 'l2', 'linf' or 'dft-l1'; got {norm!r}.")
 
 
 def hard_margin(rows: Array, bounds: Array) -> tuple[Array, Array] | None:
@@ -54,21 +60,23 @@ def maximum_margin(inputs: ArrayLike, labels: ArrayLike, norm: str = "l2") -> Ar
     r"""The w of least ``norm`` with :math:`y_i\langle w, x_i\rangle \ge 1`, whose margin :math:`1/\|w\|` is the largest.
 
     Labels are signs; the line goes through the origin (append a column of ones for an offset). "l2" is the hard-margin
-    support vector machine, by non-negative least squares; "l1" and "linf" are linear programs.
+    support vector machine, by non-negative least squares; "l1" and "linf" are linear programs; "dft-l1" is the sum of the moduli
+    of the unitary Fourier transform, where linear convolutional networks of two layers end.
 
     Example:
         >>> maximum_margin([[2.0, 1.0], [-2.0, -1.0]], [1, -1], "l1").tolist()
         [0.5, 0.0]
     """
     X, y = system("maximum_margin", inputs, labels)
-    if norm not in ORDER:
-        raise ValueError(f"norm must be 'l1', 'l2' or 'linf'; got {norm!r}.")
+    _known(norm)
     if not np.isin(y, (-1.0, 1.0)).all():
         raise ValueError("maximum_margin needs labels of -1 and 1.")
     Z, d = y[:, None] * X, X.shape[1]
     if norm == "l2":
         solved = hard_margin(Z, np.ones(len(Z)))
         w = None if solved is None else solved[0]
+    elif norm == "dft-l1":
+        w = frequency_margin(Z)
     elif norm == "l1":
         found = linprog(np.ones(2 * d), A_ub=np.hstack([-Z, Z]), b_ub=-np.ones(len(Z)), method="highs")
         w = found.x[:d] - found.x[d:] if found.status == 0 else None

@@ -106,7 +106,7 @@ def minimum_potential(
     def at(v: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, float]:
         z = z0 + A.mT @ v
         w = potential.primal(z)
-        return z, A @ w - b, float((w * z - potential.value(w)).sum() - v @ b)  # the dual function: Ψ* minus ν·y
+        return z, A @ w - b, float(potential.conjugate(z).sum() - v @ b)  # the dual function
 
     flat = potential.bend(z0)
     if not bool((torch.isfinite(flat) & (flat > 0)).all()):  # it bends not at all here, or without bound
@@ -134,7 +134,8 @@ def minimum_potential(
     if not off < 1e3 * tolerance + 1e-9:
         raise ValueError(
             f"minimum_potential stopped at a residual of {off:.2g} of the targets after {most} steps. Are there weights in the "
-            f"domain of {potential} that fit the samples? {ADVICE}"
+            f"domain of {potential} that fit the samples? A potential this sharp may also ask for more digits than double "
+            f"precision has (use a larger scale). {ADVICE}"
         )
     weights: Array = potential.primal(z).numpy()
     return weights
