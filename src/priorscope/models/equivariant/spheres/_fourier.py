@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import torch
 from torch import Tensor
 
 from priorscope.checks import checked, optional, whole
 from priorscope.models.equivariant.spheres._grid import bandwidth_of
-from priorscope.models.equivariant.spheres._tables import orders, table
+from priorscope.models.equivariant.spheres._tables import plan
 
 __all__ = ["analyse", "s2_fft", "s2_ifft", "so3_fft", "so3_ifft", "synthesise"]
 
@@ -31,7 +33,7 @@ def so3_fft(signal: Tensor, degrees: int | None = None) -> list[Tensor]:
         >>> len(blocks), round(float(blocks[0].real), 6), blocks[3].shape
         (4, 1.0, torch.Size([7, 7]))
     """
-    return _whole(signal, _at_most(degrees, bandwidth_of(signal, 3)), sphere=False)
+    return analyse(signal, _at_most(degrees, bandwidth_of(signal, 3)), sphere=False)
 
 
 @checked(bandwidth=optional(whole()))
@@ -67,7 +69,7 @@ def s2_fft(signal: Tensor, degrees: int | None = None) -> list[Tensor]:
         >>> [block.shape for block in s2_fft(torch.ones(5, 6, 6), degrees=2)]
         [torch.Size([5, 1]), torch.Size([5, 3])]
     """
-    return _whole(signal, _at_most(degrees, bandwidth_of(signal, 2)), sphere=True)
+    return analyse(signal, _at_most(degrees, bandwidth_of(signal, 2)), sphere=True)
 
 
 @checked(bandwidth=optional(whole()))
@@ -83,85 +85,89 @@ def s2_ifft(spectrum: list[Tensor], bandwidth: int | None = None, *, real: bool 
     return synthesise(blocks, _at_least(bandwidth, len(spectrum)), sphere=True, half=real)
 
 
-def _whole(signal: Tensor, degrees: int, *, sphere: bool) -> list[Tensor]:
-    """All blocks of a signal; of a real one those with m < 0 follow from the others by f̂(-m, -n) = (-1)^(m-n) conj f̂(m, n)."""
-    if signal.is_complex():
-        return analyse(signal, degrees, sphere=sphere)
-    found = []
-    for l, block in enumerate(analyse(signal, degrees, sphere=sphere, half=True)):
-        m = torch.arange(-l, 0, device=signal.device)
-        if sphere:
-            signs = 1 - 2 * (m % 2)
-            found.append(torch.cat([block[..., 1:].flip(-1).conj() * signs, block], -1))
-        else:
-            n = torch.arange(-l, l + 1, device=signal.device)
-            signs = 1 - 2 * ((m[:, None] - n) % 2)
-            found.append(torch.cat([block[..., 1:, :].flip(-2, -1).conj() * signs, block], -2))
-    return found
-
-
 def analyse(signal: Tensor, degrees: int, *, sphere: bool, half: bool = False) -> list[Tensor]:
-    """The blocks of a signal; with ``half`` the rows m >= 0 alone, which say all of a real signal."""
+    """The blocks of a signal; with ``half`` the rows m >= 0 alone, which say all of a real signal.
+
+    One Fourier transform over the angles, one product of matrices per pair of orders, and one choice of what belongs to each
+    degree. The batch stands innermost between them, so that all of it moves in whole rows.
+    """
     if signal.dtype not in (torch.float32, torch.float64, torch.complex64, torch.complex128):
         raise ValueError(f"wanted a signal in float32, float64 or their complex types; got {signal.dtype}.")
-    b = signal.shape[-1] // 2
-    lead = signal.shape[: -2 if sphere else -3]
-    flat = signal.reshape(-1, *signal.shape[len(lead) :])
-    m, n = orders(degrees, half), orders(degrees, False)
-    size = 2 * b
-    if sphere:
-        F = torch.fft.ifft(flat, dim=2) if not half else torch.fft.rfft(flat, dim=2, norm="forward").conj()
-        F = F[:, :, [i % size for i in m], None]  # (B, 2b, m, 1)
-    else:
-        F = torch.fft.ifft2(flat) if not half else torch.fft.rfftn(flat, dim=(3, 2), norm="forward").conj()
-        F = F[:, :, [i % size for i in m]][:, :, :, [i % size for i in n]]  # (B, 2b, m, n)
-    columns = 1 if sphere else len(n)
-    pairs = torch.view_as_real(F.permute(2, 3, 1, 0).resolve_conj()).reshape(len(m) * columns, size, -1)  # 2B columns
-    found = table(b, degrees, half, sphere, True, pairs.dtype).to(pairs.device) @ pairs
-    dense = torch.view_as_complex(found.reshape(len(m), columns, degrees, -1, 2))  # (m, n, l, B)
-    dense = dense.permute(2, 3, 0, 1)
-    low = 0 if half else degrees - 1
-    blocks = []
-    for l in range(degrees):
-        rows = slice(low if half else low - l, low + l + 1)
-        middle = 0 if sphere else degrees - 1
-        block = dense[l][:, rows, 0] if sphere else dense[l][:, rows, middle - l : middle + l + 1]
-        blocks.append(block.reshape(*lead, *block.shape[1:]))
-    return blocks
+    real = not signal.is_complex()
+    b, axes = signal.shape[-1] // 2, 2 if sphere else 3
+    lead = signal.shape[:-axes]
+    how = plan(b, degrees, _part(signal), signal.device, sphere=sphere, real=real, half=half, analysis=True)
+    flat = signal.reshape(-1, *signal.shape[-axes:])
+    count = len(flat)
+    F = _frequencies(flat.transpose(0, 1).contiguous(), degrees, sphere=sphere)  # (2b, B, pairs)
+    pairs = torch.view_as_real(F.reshape(2 * b * count, -1).t().contiguous()).reshape(-1, 2 * b, 2 * count)
+    found = torch.bmm(how.table, pairs).reshape(-1, 2 * count).index_select(0, how.take).reshape(-1, count, 2)
+    taken = torch.view_as_complex(found if how.signs is None else found * how.signs)  # (coefficients, B)
+    shapes = [(l + 1 if half else 2 * l + 1, *(() if sphere else (2 * l + 1,))) for l in range(degrees)]
+    parts = taken.t().contiguous().split([prod(shape) for shape in shapes], 1)
+    return [part.reshape(*lead, *shape) for part, shape in zip(parts, shapes)]
 
 
 def synthesise(blocks: list[Tensor], bandwidth: int, *, sphere: bool, half: bool) -> Tensor:
     """The signal of these blocks on the grid of a bandwidth; real where ``half`` (rows m >= 0 alone)."""
-    degrees, size = len(blocks), 2 * bandwidth
-    signal: Tensor
-    lead = blocks[0].shape[: -1 if sphere else -2]
-    m, n = orders(degrees, half), orders(degrees, False)
-    columns = 1 if sphere else len(n)
-    first = blocks[0]
+    axes = 1 if sphere else 2
+    first, lead, size = blocks[0], blocks[0].shape[:-axes], 2 * bandwidth
     count = first.numel()
-    dense = first.new_zeros(degrees, len(m), columns, count)
-    low = 0 if half else degrees - 1
-    for l, block in enumerate(blocks):
-        rows = slice(low if half else low - l, low + l + 1)
-        cols = slice(0, 1) if sphere else slice(degrees - 1 - l, degrees + l)
-        full = block.reshape(count, -1, 1 if sphere else 2 * l + 1)
-        dense[l, rows, cols] = full.permute(1, 2, 0)
-    pairs = torch.view_as_real(dense.permute(1, 2, 0, 3).contiguous()).reshape(len(m) * columns, degrees, -1)
-    found = table(bandwidth, degrees, half, sphere, False, pairs.dtype).to(pairs.device) @ pairs  # (pairs, 2b, 2B)
-    F = torch.view_as_complex(found.reshape(len(m), columns, size, count, 2)).permute(3, 2, 0, 1)  # (B, 2b, m, n)
-    places = [i % size for i in m]
+    how = plan(
+        bandwidth, len(blocks), _part(first), first.device, sphere=sphere, real=half, half=half, analysis=False
+    )
+    known = torch.cat([block.reshape(count, -1) for block in blocks], 1).t().contiguous()  # (coefficients, B)
+    taken = torch.view_as_real(known).reshape(-1, 2 * count).index_select(0, how.take).reshape(-1, count, 2)
+    pairs = (taken if how.signs is None else taken * how.signs).reshape(-1, len(blocks), 2 * count)
+    found = torch.bmm(how.table, pairs).reshape(-1, size * count, 2)  # (pairs, 2b B)
+    F = torch.view_as_complex(found).t().contiguous().reshape(size, count, len(how.rows), len(how.columns))
+    signal = _samples(F[..., 0] if sphere else F, bandwidth, len(blocks), real=half)
+    return signal.transpose(0, 1).reshape(*lead, *signal.shape[:1], *signal.shape[2:])
+
+
+def _part(values: Tensor) -> torch.dtype:
+    """The type of the real and imaginary parts."""
+    return torch.float32 if values.dtype in (torch.float32, torch.complex64) else torch.float64
+
+
+def _frequencies(flat: Tensor, degrees: int, *, sphere: bool) -> Tensor:
+    """Samples (2b, B, α[, γ]) to the pairs of orders that the plan names, (2b, B, m[, n]); of real signals the conjugate."""
+    kept = 2 * degrees == flat.shape[-1]  # nothing is cut off
+    if flat.is_complex():
+        F = torch.fft.ifft(flat, dim=2) if sphere else torch.fft.ifft2(flat)
+        return F if kept else _ends(F, degrees, 2) if sphere else _ends(_ends(F, degrees, 2), degrees, 3)
     if sphere:
-        spread = F.new_zeros(count, size, bandwidth + 1 if half else size)
-        spread[:, :, places] = F[..., 0]
-        signal = torch.fft.irfft(spread.conj(), size, dim=2, norm="forward") if half else torch.fft.fft(spread, dim=2)
-        return signal.reshape(*lead, size, size)
-    spread = F.new_zeros(count, size, bandwidth + 1 if half else size, size)
-    spread[:, :, torch.tensor(places)[:, None], torch.tensor([i % size for i in n])] = F
-    if half:
-        signal = torch.fft.irfftn(spread.conj(), (size, size), dim=(3, 2), norm="forward")
-    else:
-        signal = torch.fft.fft2(spread)
-    return signal.reshape(*lead, size, size, size)
+        F = torch.fft.rfft(flat, dim=2, norm="forward")
+        return F if kept else F[..., :degrees]
+    if kept:
+        return torch.fft.rfft2(flat, norm="forward")
+    F = torch.fft.rfft(flat, norm="forward")[..., :degrees]
+    return _ends(torch.fft.fft(F, dim=2, norm="forward"), degrees, 2)
+
+
+def _samples(F: Tensor, b: int, degrees: int, *, real: bool) -> Tensor:
+    """Pairs of orders (2b, B, m[, n]) to samples (2b, B, α[, γ])."""
+    size, sphere = 2 * b, F.ndim == 3
+    if degrees < b:
+        for axis in range(2, F.ndim - real):  # the last axis of a real signal is filled up with zeros below
+            F = _spread(F, degrees, axis, size)
+    if not real:
+        return torch.fft.fft(F, dim=2) if sphere else torch.fft.fft2(F)
+    if sphere:
+        return torch.fft.irfft(F, size, dim=2, norm="forward")
+    return torch.fft.irfft2(F, (size, size), norm="forward")
+
+
+def _ends(F: Tensor, L: int, axis: int) -> Tensor:
+    """The orders 0 … L-1 and -(L-1) … -1 of an axis in the order of a Fourier transform."""
+    size = F.shape[axis]
+    return torch.cat([F.narrow(axis, 0, L), F.narrow(axis, size - L + 1, L - 1)], axis)
+
+
+def _spread(F: Tensor, L: int, axis: int, size: int) -> Tensor:
+    """Zeros between the orders 0 … L-1 and -(L-1) … -1 of an axis."""
+    shape = [*F.shape[:axis], size - 2 * L + 1, *F.shape[axis + 1 :]]
+    return torch.cat([F.narrow(axis, 0, L), F.new_zeros(shape), F.narrow(axis, L, L - 1)], axis)
 
 
 def _at_most(degrees: int | None, bandwidth: int) -> int:
