@@ -7,6 +7,8 @@ import torch
 
 from priorscope.models import spheres
 from priorscope.models.equivariant.spheres import (
+    S2Correlation,
+    SO3Correlation,
     euler_angles,
     rotate_s2,
     rotate_so3,
@@ -20,6 +22,7 @@ from priorscope.models.equivariant.spheres import (
     wigner_D,
     wigner_d,
 )
+from priorscope.models.equivariant.spheres._fourier import analyse, synthesise
 
 ANGLES = torch.tensor([[0.3, 0.7, -1.2], [2.1, 1.9, 0.4]], dtype=torch.float64)
 
@@ -177,3 +180,73 @@ def test_gradients_flow_through_the_transforms():
 def test_what_is_refused(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+@pytest.mark.parametrize("sphere", [True, False])
+@pytest.mark.parametrize(
+    ("b", "degrees", "half"), [(4, 4, False), (4, 4, True), (5, 3, False), (5, 3, True), (3, 1, True)]
+)
+def test_compiled_loops_agree_with_products_of_matrices(sphere, b, degrees, half):
+    x = torch.randn(3, 35, *(2 * b,) * (2 if sphere else 3), generator=torch.Generator().manual_seed(0)).double()
+    fast = analyse(x, degrees, sphere=sphere, half=half)
+    slow = analyse(x, degrees, sphere=sphere, half=half, compiled=False)
+    for one, two in zip(fast, slow, strict=True):
+        assert torch.allclose(one, two, atol=1e-14)
+        assert one.abs().max() > 1e-3  # not both zero
+    rows = analyse(x, degrees, sphere=sphere, half=True)
+    back = [synthesise(rows, b, sphere=sphere, half=True, compiled=compiled) for compiled in (True, False)]
+    assert torch.allclose(*back, atol=1e-13)
+
+
+@pytest.mark.parametrize("sphere", [True, False])
+@pytest.mark.parametrize("degrees", [2, 3])
+def test_compiled_transforms_have_gradients_of_both_kinds_and_orders(sphere, degrees):
+    generator = torch.Generator().manual_seed(1)
+    x = torch.randn(2, *(6,) * (2 if sphere else 3), generator=generator, dtype=torch.float64, requires_grad=True)
+    parts = [block.detach().requires_grad_() for block in analyse(x, degrees, sphere=sphere, half=True)]
+
+    def there(signal):
+        return torch.cat([torch.view_as_real(block).flatten(1) for block in analyse(signal, degrees, sphere=sphere)], 1)
+
+    def back(*blocks):
+        return synthesise(list(blocks), 3, sphere=sphere, half=True)
+
+    for map_, inputs in ((there, (x,)), (back, tuple(parts))):
+        assert torch.autograd.gradcheck(map_, inputs, check_forward_ad=True, check_undefined_grad=False, fast_mode=True)
+    assert torch.autograd.gradgradcheck(lambda signal: there(signal).square(), (x,), fast_mode=True)
+    assert torch.autograd.gradgradcheck(lambda *blocks: back(*blocks).square(), tuple(parts), fast_mode=True)
+
+
+def test_compiled_transforms_map_over_networks_and_samples():
+    x = torch.randn(4, 3, 6, 6, 6, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
+    layer = SO3Correlation(3, 2, bandwidth_in=3, bandwidth_out=2).double()
+    params = {name: value.detach() for name, value in layer.named_parameters()}
+
+    def loss(weights, sample):
+        return torch.func.functional_call(layer, weights, (sample[None],)).square().sum()
+
+    rows = torch.func.vmap(torch.func.grad(loss), (None, 0))(params, x)
+    for i in range(4):
+        alone = torch.func.grad(loss)(params, x[i])
+        assert all(torch.allclose(rows[name][i], alone[name]) for name in params)
+    assert not torch.allclose(rows["weight"][0], rows["weight"][1])
+
+
+def test_tables_made_without_gradients_serve_training():
+    x = torch.randn(1, 14, 14, generator=torch.Generator().manual_seed(3))
+    layer = S2Correlation(1, 2, bandwidth_in=7, bandwidth_out=3)
+    with torch.inference_mode():
+        layer(x[None])
+        so3_fft(torch.randn(2, 14, 14, 14, dtype=torch.complex64))
+    layer(x[None]).square().sum().backward()
+    z = torch.randn(2, 14, 14, 14, dtype=torch.complex64, requires_grad=True)
+    so3_fft(z)[2].abs().sum().backward()
+    assert layer.weight.grad.abs().sum() > 0
+    assert z.grad.abs().sum() > 0
+
+
+def test_a_missing_sample_is_seen_in_every_coefficient_it_enters():
+    x = torch.randn(2, 6, 6, 6, generator=torch.Generator().manual_seed(4))
+    x[1, 2, 3, 4] = torch.nan
+    blocks = so3_fft(x)
+    assert all(block[0].isfinite().all() and block[1].isnan().all() for block in blocks)

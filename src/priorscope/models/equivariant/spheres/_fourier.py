@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from priorscope.checks import checked, optional, whole
+from priorscope.models.equivariant.spheres._compiled import analysed, maps, synthesised
 from priorscope.models.equivariant.spheres._grid import bandwidth_of
 from priorscope.models.equivariant.spheres._tables import plan
 
@@ -85,44 +86,59 @@ def s2_ifft(spectrum: list[Tensor], bandwidth: int | None = None, *, real: bool 
     return synthesise(blocks, _at_least(bandwidth, len(spectrum)), sphere=True, half=real)
 
 
-def analyse(signal: Tensor, degrees: int, *, sphere: bool, half: bool = False) -> list[Tensor]:
+def analyse(signal: Tensor, degrees: int, *, sphere: bool, half: bool = False, compiled: bool = True) -> list[Tensor]:
     """The blocks of a signal; with ``half`` the rows m >= 0 alone, which say all of a real signal.
 
-    One Fourier transform over the angles, one product of matrices per pair of orders, and one choice of what belongs to each
-    degree. The batch stands innermost between them, so that all of it moves in whole rows.
+    A Fourier transform over the angles, then a sum over β per degree and pair of orders: in compiled loops for real signals on a
+    CPU, else (and where not ``compiled``) by products of matrices.
     """
     if signal.dtype not in (torch.float32, torch.float64, torch.complex64, torch.complex128):
         raise ValueError(f"wanted a signal in float32, float64 or their complex types; got {signal.dtype}.")
-    real = not signal.is_complex()
     b, axes = signal.shape[-1] // 2, 2 if sphere else 3
     lead = signal.shape[:-axes]
-    how = plan(b, degrees, _part(signal), signal.device, sphere=sphere, real=real, half=half, analysis=True)
     flat = signal.reshape(-1, *signal.shape[-axes:])
-    count = len(flat)
-    F = _frequencies(flat.transpose(0, 1).contiguous(), degrees, sphere=sphere)  # (2b, B, pairs)
-    pairs = torch.view_as_real(F.reshape(2 * b * count, -1).t().contiguous()).reshape(-1, 2 * b, 2 * count)
-    found = torch.bmm(how.table, pairs).reshape(-1, 2 * count).index_select(0, how.take).reshape(-1, count, 2)
-    taken = torch.view_as_complex(found if how.signs is None else found * how.signs)  # (coefficients, B)
+    if compiled and not signal.is_complex() and signal.device.type == "cpu":
+        found = analysed(flat, maps(b, degrees, signal.dtype, sphere=sphere, half=half, analysis=True))
+    else:
+        found = _analysed(flat, degrees, sphere=sphere, half=half)
     shapes = [(l + 1 if half else 2 * l + 1, *(() if sphere else (2 * l + 1,))) for l in range(degrees)]
-    parts = taken.t().contiguous().split([prod(shape) for shape in shapes], 1)
+    parts = found.split([prod(shape) for shape in shapes], 1)
     return [part.reshape(*lead, *shape) for part, shape in zip(parts, shapes)]
 
 
-def synthesise(blocks: list[Tensor], bandwidth: int, *, sphere: bool, half: bool) -> Tensor:
+def synthesise(blocks: list[Tensor], bandwidth: int, *, sphere: bool, half: bool, compiled: bool = True) -> Tensor:
     """The signal of these blocks on the grid of a bandwidth; real where ``half`` (rows m >= 0 alone)."""
-    axes = 1 if sphere else 2
-    first, lead, size = blocks[0], blocks[0].shape[:-axes], 2 * bandwidth
-    count = first.numel()
-    how = plan(
-        bandwidth, len(blocks), _part(first), first.device, sphere=sphere, real=half, half=half, analysis=False
-    )
-    known = torch.cat([block.reshape(count, -1) for block in blocks], 1).t().contiguous()  # (coefficients, B)
-    taken = torch.view_as_real(known).reshape(-1, 2 * count).index_select(0, how.take).reshape(-1, count, 2)
-    pairs = (taken if how.signs is None else taken * how.signs).reshape(-1, len(blocks), 2 * count)
+    first, lead, degrees = blocks[0], blocks[0].shape[: -1 if sphere else -2], len(blocks)
+    known = torch.cat([block.reshape(first.numel(), -1) for block in blocks], 1)  # (B, coefficients)
+    if compiled and half and first.device.type == "cpu":
+        how = maps(bandwidth, degrees, _part(first), sphere=sphere, half=True, analysis=False)
+        signal = synthesised(known, how)
+    else:
+        signal = _synthesised(known, bandwidth, degrees, sphere=sphere, half=half)
+    return signal.reshape(*lead, *signal.shape[1:])
+
+
+def _analysed(flat: Tensor, degrees: int, *, sphere: bool, half: bool) -> Tensor:
+    """Coefficients (B, count): the batch stands innermost between the steps, so that all of it moves in whole rows."""
+    count, size = flat.shape[:2]
+    real = not flat.is_complex()
+    how = plan(size // 2, degrees, _part(flat), flat.device, sphere=sphere, real=real, half=half, analysis=True)
+    F = _frequencies(flat.transpose(0, 1).contiguous(), degrees, sphere=sphere)  # (2b, B, pairs)
+    pairs = torch.view_as_real(F.reshape(size * count, -1).t().contiguous()).reshape(-1, size, 2 * count)
+    found = torch.bmm(how.table, pairs).reshape(-1, 2 * count).index_select(0, how.take).reshape(-1, count, 2)
+    return torch.view_as_complex(found if how.signs is None else found * how.signs).t().contiguous()
+
+
+def _synthesised(known: Tensor, bandwidth: int, degrees: int, *, sphere: bool, half: bool) -> Tensor:
+    """Signals (B, 2b, 2b[, 2b]) of coefficients (B, count)."""
+    count, size = len(known), 2 * bandwidth
+    how = plan(bandwidth, degrees, _part(known), known.device, sphere=sphere, real=half, half=half, analysis=False)
+    parts = torch.view_as_real(known.t().resolve_conj().contiguous())
+    taken = parts.reshape(-1, 2 * count).index_select(0, how.take).reshape(-1, count, 2)
+    pairs = (taken if how.signs is None else taken * how.signs).reshape(-1, degrees, 2 * count)
     found = torch.bmm(how.table, pairs).reshape(-1, size * count, 2)  # (pairs, 2b B)
     F = torch.view_as_complex(found).t().contiguous().reshape(size, count, len(how.rows), len(how.columns))
-    signal = _samples(F[..., 0] if sphere else F, bandwidth, len(blocks), real=half)
-    return signal.transpose(0, 1).reshape(*lead, *signal.shape[:1], *signal.shape[2:])
+    return _samples(F[..., 0] if sphere else F, bandwidth, degrees, real=half).transpose(0, 1)
 
 
 def _part(values: Tensor) -> torch.dtype:
@@ -133,6 +149,7 @@ def _part(values: Tensor) -> torch.dtype:
 def _frequencies(flat: Tensor, degrees: int, *, sphere: bool) -> Tensor:
     """Samples (2b, B, α[, γ]) to the pairs of orders that the plan names, (2b, B, m[, n]); of real signals the conjugate."""
     kept = 2 * degrees == flat.shape[-1]  # nothing is cut off
+    F: Tensor
     if flat.is_complex():
         F = torch.fft.ifft(flat, dim=2) if sphere else torch.fft.ifft2(flat)
         return F if kept else _ends(F, degrees, 2) if sphere else _ends(_ends(F, degrees, 2), degrees, 3)
@@ -140,7 +157,8 @@ def _frequencies(flat: Tensor, degrees: int, *, sphere: bool) -> Tensor:
         F = torch.fft.rfft(flat, dim=2, norm="forward")
         return F if kept else F[..., :degrees]
     if kept:
-        return torch.fft.rfft2(flat, norm="forward")
+        F = torch.fft.rfft2(flat, norm="forward")
+        return F
     F = torch.fft.rfft(flat, norm="forward")[..., :degrees]
     return _ends(torch.fft.fft(F, dim=2, norm="forward"), degrees, 2)
 
@@ -151,11 +169,14 @@ def _samples(F: Tensor, b: int, degrees: int, *, real: bool) -> Tensor:
     if degrees < b:
         for axis in range(2, F.ndim - real):  # the last axis of a real signal is filled up with zeros below
             F = _spread(F, degrees, axis, size)
+    signal: Tensor
     if not real:
-        return torch.fft.fft(F, dim=2) if sphere else torch.fft.fft2(F)
-    if sphere:
-        return torch.fft.irfft(F, size, dim=2, norm="forward")
-    return torch.fft.irfft2(F, (size, size), norm="forward")
+        signal = torch.fft.fft(F, dim=2) if sphere else torch.fft.fft2(F)
+    elif sphere:
+        signal = torch.fft.irfft(F, size, dim=2, norm="forward")
+    else:
+        signal = torch.fft.irfft2(F, (size, size), norm="forward")
+    return signal
 
 
 def _ends(F: Tensor, L: int, axis: int) -> Tensor:

@@ -11,15 +11,15 @@ from torch import Tensor
 from priorscope.models.equivariant.spheres._grid import soft_angles, soft_weights
 from priorscope.models.equivariant.spheres._wigner import wigner_d
 
-__all__ = ["Plan", "coefficients", "plan"]
+__all__ = ["Plan", "coefficients", "plan", "values"]
 
 
 @dataclass(frozen=True)
 class Plan:
     r"""The tables of one transform between a grid of bandwidth b and L degrees.
 
-    A *pair* is a pair of orders (m, n) of the Fourier transform over the angles, in the order that transform leaves them (``rows``
-    times ``columns``); a real signal has the pairs with n ≥ 0 (on the sphere m ≥ 0) alone, the others follow from
+    A *pair* is a pair of orders (m, n) of the Fourier transform over the angles, in the order that this transform leaves them
+    (``rows`` times ``columns``); a real signal has the pairs with n ≥ 0 (on the sphere m ≥ 0) alone, the others follow from
     :math:`\hat f_{-m,-n} = (-1)^{m-n} \overline{\hat f_{mn}}`. A *coefficient* is a place (l, m, n), degree by degree.
     """
 
@@ -45,6 +45,26 @@ def coefficients(degrees: int, *, sphere: bool, half: bool) -> list[tuple[int, i
     ]
 
 
+def values(bandwidth: int, degrees: int, rows: tuple[int, ...], columns: tuple[int, ...], *, analysis: bool) -> Tensor:
+    r"""Values :math:`d^l_{mn}(\beta_j)`, (pairs, L, 2b), float64; zero where l < max(\|m\|, \|n\|).
+
+    Times the weights of the grid for the ``analysis``, else times 2l+1.
+
+    Example:
+        >>> values(2, 1, (0,), (0,), analysis=False)
+        tensor([[[1., 1., 1., 1.]]], dtype=torch.float64)
+    """
+    _, beta = soft_angles(bandwidth)
+    found = torch.zeros(len(rows), len(columns), degrees, 2 * bandwidth, dtype=torch.float64)
+    for l in range(degrees):
+        d = wigner_d(l, beta) * (soft_weights(bandwidth)[:, None, None] if analysis else 2 * l + 1)  # (2b, 2l+1, 2l+1)
+        m = torch.tensor([i for i, order in enumerate(rows) if abs(order) <= l])
+        n = torch.tensor([i for i, order in enumerate(columns) if abs(order) <= l])
+        left, right = (torch.tensor([which[i] + l for i in kept]) for which, kept in ((rows, m), (columns, n)))
+        found[m[:, None], n, l] = d[:, left[:, None], right].permute(1, 2, 0)
+    return found.flatten(0, 1)
+
+
 @lru_cache(maxsize=64)
 def plan(
     bandwidth: int,
@@ -61,11 +81,9 @@ def plan(
     with torch.inference_mode(False), torch.no_grad():  # what is kept must serve gradients later
         around, ahead = _orders(bandwidth, degrees)
         rows, columns = (ahead if real else around, (0,)) if sphere else (around, ahead if real else around)
-        values = _wigner(bandwidth, degrees, rows, columns)
-        if analysis:
-            table = values * soft_weights(bandwidth)
-        else:
-            table = (values * (2 * torch.arange(degrees, dtype=torch.float64) + 1)[:, None]).mT.contiguous()
+        table = values(bandwidth, degrees, rows, columns, analysis=analysis)
+        if not analysis:
+            table = table.mT.contiguous()
         place = {(m, n): i for i, (m, n) in enumerate((m, n) for m in rows for n in columns)}
         known = coefficients(degrees, sphere=sphere, half=half)
         if analysis:
@@ -83,19 +101,6 @@ def _orders(bandwidth: int, degrees: int) -> tuple[tuple[int, ...], tuple[int, .
     if degrees == bandwidth:
         return (*range(bandwidth + 1), *range(1 - bandwidth, 0)), tuple(range(bandwidth + 1))
     return (*range(degrees), *range(1 - degrees, 0)), tuple(range(degrees))
-
-
-def _wigner(bandwidth: int, degrees: int, rows: tuple[int, ...], columns: tuple[int, ...]) -> Tensor:
-    r"""Values :math:`d^l_{mn}(\beta_j)`, (pairs, L, 2b), float64; zero where l < max(\|m\|, \|n\|)."""
-    _, beta = soft_angles(bandwidth)
-    found = torch.zeros(len(rows), len(columns), degrees, 2 * bandwidth, dtype=torch.float64)
-    for l in range(degrees):
-        d = wigner_d(l, beta)  # (2b, 2l+1, 2l+1)
-        m = torch.tensor([i for i, order in enumerate(rows) if abs(order) <= l])
-        n = torch.tensor([i for i, order in enumerate(columns) if abs(order) <= l])
-        left, right = (torch.tensor([which[i] + l for i in kept]) for which, kept in ((rows, m), (columns, n)))
-        found[m[:, None], n, l] = d[:, left[:, None], right].permute(1, 2, 0)
-    return found.flatten(0, 1)
 
 
 def _from_pair(l: int, m: int, n: int, place: dict[tuple[int, int], int], degrees: int) -> tuple[int, tuple[int, int]]:

@@ -97,7 +97,10 @@ class SteerableConv3d(nn.Module):
             raise ValueError(
                 f"wanted fields {self.fields_in} as (n, {channels_of(self.fields_in)}, d, h, w); got {tuple(x.shape)}."
             )
-        return functional.conv3d(x, self.filters(), self.full_bias(), self.stride, self.padding)
+        bank = self.filters()
+        if torch.is_grad_enabled() and (x.requires_grad or bank.requires_grad):
+            x, bank = _channels_last(x), _channels_last(bank)  # the gradient of a convolution is much faster so
+        return functional.conv3d(x, bank, self.full_bias(), self.stride, self.padding)
 
     def plain(self) -> nn.Conv3d:
         """The same map as a plain ``nn.Conv3d``, for use without this library.
@@ -128,11 +131,17 @@ class SteerableConv3d(nn.Module):
         return f"{self.fields_in} -> {self.fields_out}, size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
+def _channels_last(x: Tensor) -> Tensor:
+    """The same numbers (n, c, d, h, w) with the channels next to each other in memory (in a form that vmap takes too)."""
+    return x.permute(0, 2, 3, 4, 1).contiguous().permute(0, 4, 1, 2, 3)
+
+
 @lru_cache(maxsize=256)
 def _scaled_basis(
     j: int, l: int, size: int, cutoff: str | None, total: int, dtype: torch.dtype, device: torch.device
 ) -> Tensor:
     """The basis with the factor that keeps the variance, in the precision of the weights."""
-    basis = kernel_basis(j, l, size, cutoff=cutoff)
-    found: Tensor = (basis * ((2 * j + 1) / (len(basis) * total)) ** 0.5).to(device, dtype)
+    with torch.inference_mode(False):  # what is kept must serve gradients later
+        basis = kernel_basis(j, l, size, cutoff=cutoff)
+        found: Tensor = (basis * ((2 * j + 1) / (len(basis) * total)) ** 0.5).to(device, dtype)
     return found
