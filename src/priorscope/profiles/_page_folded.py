@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from priorscope.profiles._page_sections import Charts, Figures, row_of, seconds
 from priorscope.profiles._phrases import count, ratio
+from priorscope.profiles.sections import MovedOutputs
 from priorscope.report import claims_behind
 
 if TYPE_CHECKING:
@@ -192,7 +193,12 @@ def _symmetries(result: Profile) -> Folded | None:
         [f"Rotations under which nothing changes, with c channels at d positions. {'; '.join(known)}."] if known else []
     )
     columns = ["move", "labels share it", "agreement", "gain", "architectures"]
-    return Folded("symmetry", "Symmetries", text, (), [Table(caption, columns, rows)], claims=_claims("symmetry"))
+    tables = [Table(caption, columns, rows)]
+    moved = result.findings.get("equivariance")
+    if isinstance(moved, MovedOutputs):
+        tables.append(moved.table())
+        text += moved.sentences()
+    return Folded("symmetry", "Symmetries", text, (), tables, claims=_claims("symmetry"))
 
 
 def _geometry(result: Profile, charts: Charts, figure: Figures) -> Folded | None:

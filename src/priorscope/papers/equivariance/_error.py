@@ -21,7 +21,7 @@ __all__ = ["PAPER"]
 CHANNELS = 10  # K of section 5.1
 SIZES: dict[str, tuple[tuple[int, ...], tuple[int, ...], int]] = {
     "tiny": ((2, 3), (1, 2), 2),
-    "small": ((4, 6, 8, 12), (1, 2, 4), 8),
+    "small": ((4, 6, 8, 12), (1, 2, 4), 64),
     "paper": ((5, 10, 20, 30), (1, 2, 4, 8), 500),
 }
 
@@ -149,5 +149,5 @@ CLAIMS = (
 )
 
 PAPER = Paper(
-    "equivariance-error", "How well spherical layers commute with rotations", SPHERES, 1, grid, run, CLAIMS, chart
+    "equivariance-error", "How well spherical layers commute with rotations", SPHERES, 2, grid, run, CLAIMS, chart
 )

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from priorscope.checks import SEED, SHAPE, checked, each, optional, whole
 from priorscope.data.groups import GridGroup, Group
+from priorscope.data.groups import Move as NamedMove
 from priorscope.models import GridMove, group_moves
 from priorscope.probes.symmetries._elements import moving_elements
 
@@ -47,6 +48,12 @@ POINTWISE = (
     nn.Softplus,
 )
 WHOLE = "output"
+_SIZED = (
+    NamedMove.SHIFT,
+    NamedMove.SHIFT_DOWN,
+    NamedMove.SHIFT_QUARTER,
+    NamedMove.DEFORMATION,
+)  # by a number of pixels
 
 
 @dataclass(frozen=True)
@@ -142,11 +149,12 @@ def equivariance(
 
     Cohen, Geiger, Köhler & Welling (2018), Sec. 5.1; the size of the mean difference is added, so that an offset counts too.
 
-    ``group`` is a name that fits any size ("p4", "p4m", "flips", "mirror", "shifts", "sign") or a group of
-    ``priorscope.data.groups``. ``representations`` says what outputs do: "auto" (layers with as many spatial axes as the inputs
-    move with them, others stay as they are; all stay under groups that mix channels), "same", "invariant", or a function of an
-    element and a layer's output. ``inputs`` are a batch, or random numbers of ``input_shape``. ``dtypes``, further ``sides`` of
-    square inputs and ``nonlinearities`` ("relu", "tanh", "gelu", "none", put in place of the module's own) are tried besides.
+    ``group`` is a name that fits any size ("p4", "p4m", "flips", "mirror", "shifts", "sign"), a group of
+    ``priorscope.data.groups`` or one single ``Move`` of them. ``representations`` says what outputs do: "auto" (layers with as
+    many spatial axes as the inputs move with them, others stay as they are; all stay under groups that mix channels), "same",
+    "invariant", or a function of an element and a layer's output. ``inputs`` are a batch, or random numbers of ``input_shape``.
+    ``dtypes``, further ``sides`` of square inputs and ``nonlinearities`` ("relu", "tanh", "gelu", "none", put in place of the
+    module's own) are tried besides.
 
     Example:
         >>> conv = nn.Conv2d(1, 4, 3, padding=1, padding_mode="circular")
@@ -230,6 +238,8 @@ def _resized(shape: tuple[int, ...], side: int) -> tuple[int, ...]:
 
 def _moves(group: str | Group, shape: tuple[int, ...], n: int, seed: int) -> list[Move]:
     """A few elements that move inputs of a shape."""
+    if isinstance(group, NamedMove):
+        return [group]
     if isinstance(group, str):
         moves = list(group_moves(group, shape))[1:]
         order = torch.randperm(len(moves), generator=torch.Generator().manual_seed(seed))[:n]
@@ -321,6 +331,11 @@ def _acted(move: Move, output: Tensor, x: Tensor, representations: str | Action)
     space = output.ndim == x.ndim and x.ndim > 2 and min(output.shape[2:]) > 1
     if representations == "invariant" or (representations == "auto" and not space):
         return "invariant", output
+    if move in _SIZED and output.shape[2:] != x.shape[2:]:
+        raise ValueError(
+            f"what “{move}” of the input does to an output of {tuple(output.shape[2:])} positions cannot be known; name a group, "
+            "such as 'shifts', or pass representations='invariant' for the outputs of the whole."
+        )
     if isinstance(move, GridMove) and output.ndim == x.ndim:
         move = move.fitted(tuple(x.shape[2:]), tuple(output.shape[2:]))
     try:

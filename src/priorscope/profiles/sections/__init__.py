@@ -6,15 +6,16 @@ from collections.abc import Callable
 
 from priorscope.profiles.sections._built_in import BUILT_IN
 from priorscope.profiles.sections._deformations import DEFORMATIONS
+from priorscope.profiles.sections._equivariance import EQUIVARIANCE, Moved, MovedOutputs
 from priorscope.profiles.sections._exponents import EXPONENTS
 from priorscope.profiles.sections._features import FEATURES
 from priorscope.profiles.sections._labels import LABELS
 from priorscope.profiles.sections._section import Finding, Section
 
-__all__ = ["SECTIONS", "Finding", "Section", "register_section"]
+__all__ = ["SECTIONS", "Finding", "Moved", "MovedOutputs", "Section", "register_section"]
 
 SECTIONS: dict[str, Section] = {
-    section.name: section for section in (FEATURES, BUILT_IN, DEFORMATIONS, EXPONENTS, LABELS)
+    section.name: section for section in (FEATURES, BUILT_IN, EQUIVARIANCE, DEFORMATIONS, EXPONENTS, LABELS)
 }
 
 
