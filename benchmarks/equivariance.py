@@ -8,7 +8,9 @@ Every section is a function that prints its table and gives back rows; SECTIONS 
 time, the least of several repeats taken in turn, so that other programs on the machine disturb both alike.
 
 ``transforms``: the Fourier transform on SO(3) against a direct sum over the grid, and against s2fft where S2FFT_PYTHON names the
-interpreter of an environment that has it. ``steerable``: a steerable convolution on voxels against e3nn's.
+interpreter of an environment that has it, alone and with its gradient. s2fft's Wigner transform is compiled before the clock
+runs, told that signals are real, and mapped over the batch; it is given its own grid, of (2b-1)² 2b points
+instead of (2b)³. ``steerable``: a steerable convolution on voxels against e3nn's, alone, with gradients, and frozen.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from _results import row, write
 import priorscope as ps
 
 Rows = list[dict[str, Any]]
+PEER_REPEATS = 40  # of runs of a fraction of a millisecond
 
 
 def in_turn(first: Callable[[], object], second: Callable[[], object], repeats: int) -> tuple[float, float]:
@@ -65,7 +68,7 @@ def direct_sum(signals: torch.Tensor, harmonics: torch.Tensor) -> torch.Tensor:
     return signals.flatten(1).to(harmonics.dtype) @ harmonics
 
 
-def transforms(repeats: int = 3) -> Rows:
+def transforms(repeats: int = 15) -> Rows:
     """The Fourier transform on SO(3) against a direct sum over the grid, and against s2fft in an environment of its own."""
     spheres = ps.models.spheres
     rows: Rows = []
@@ -87,25 +90,25 @@ def transforms(repeats: int = 3) -> Rows:
     if python is None:
         print("s2fft: not run; set S2FFT_PYTHON to the interpreter of an environment that has it")
         return rows
-    for b, n in ((8, 16), (16, 16)):
+    for b, n in ((8, 16), (8, 64), (16, 16)):
         x = torch.randn(n, 2 * b, 2 * b, 2 * b, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-        ours, _ = in_turn(partial(spheres.so3_fft, x), lambda: None, repeats)
-        command = [python, "-c", S2FFT, str(b), str(n), str(repeats)]
+        command = [python, "-c", S2FFT, str(b), str(n), str(PEER_REPEATS)]
+        ours, both = in_turn(partial(spheres.so3_fft, x), partial(with_gradient, x), PEER_REPEATS)
         peer = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-        times = peer["seconds"] / ours
-        print(
-            f"SO(3) transform, b = {b}, {n} signals, double: {ours:.4f} s, s2fft {peer['seconds']:.4f} s: {times:.1f} times"
-        )
-        rows.append(
-            row(
-                f"SO(3) transform, bandwidth {b}, {n} signals, double precision",
-                ours,
-                peer["seconds"],
-                f"s2fft {peer['version']}",
-                note="its Wigner transform in JAX, compiled, tables computed before, mapped over the signals",
-            )
-        )
+        for what, mine, theirs in (("", ours, peer["seconds"]), (" and its gradient", both, peer["both"])):
+            case = f"SO(3) transform{what}, bandwidth {b}, {n} signals, double precision"
+            print(f"{case}: {mine:.5f} s, s2fft {theirs:.5f} s: {theirs / mine:.2f} times")
+            note = "its Wigner transform in JAX, compiled, tables computed before, mapped over the signals"
+            rows.append(row(case, mine, theirs, f"s2fft {peer['version']}", note=note))
     return rows
+
+
+def with_gradient(signals: torch.Tensor) -> torch.Tensor:
+    """The transform, and the gradient of the sum of products of its coefficients with themselves held fixed."""
+    x = signals.detach().requires_grad_()
+    blocks = ps.models.spheres.so3_fft(x)
+    (found,) = torch.autograd.grad(blocks, x, [block.detach() for block in blocks])
+    return found
 
 
 S2FFT = """
@@ -120,17 +123,24 @@ kernel = wigner_kernel_jax(b, b, reality=True, sampling="dh", forward=True)
 f = np.random.default_rng(0).normal(size=(n, 2 * b - 1, 2 * b, 2 * b - 1))
 one = lambda x: forward_transform_jax(x, kernel, b, b, sampling="dh", reality=True, nside=None)
 many = jax.jit(jax.vmap(one))
-many(f).block_until_ready()
-seen = []
-for _ in range(repeats):
-    start = time.process_time()
-    many(f).block_until_ready()
-    seen.append(time.process_time() - start)
-print(json.dumps({"seconds": min(seen), "version": version("s2fft")}))
+f = jax.numpy.asarray(f)
+def gradient(x):
+    value, back = jax.vjp(many, x)
+    return back(value)[0]
+both = jax.jit(gradient)
+def least(run):
+    run(f).block_until_ready()
+    seen = []
+    for _ in range(repeats):
+        start = time.process_time()
+        run(f).block_until_ready()
+        seen.append(time.process_time() - start)
+    return min(seen)
+print(json.dumps({"seconds": least(many), "both": least(both), "version": version("s2fft")}))
 """
 
 
-def steerable(repeats: int = 3) -> Rows:
+def steerable(repeats: int = 15) -> Rows:
     """Steerable convolution, forward and backward, against e3nn's voxel convolution of the same irreps and size."""
     from e3nn.nn.models.v2104.voxel_convolution import Convolution
 
@@ -147,19 +157,28 @@ def steerable(repeats: int = 3) -> Rows:
             layer.zero_grad()
             layer(x).square().mean().backward()
 
-        mine, peer = in_turn(partial(step, ours), partial(step, theirs), repeats)
+        def ahead(layer: torch.nn.Module, x: torch.Tensor = x) -> None:
+            with torch.no_grad():
+                layer(x)
+
         weights = [sum(p.numel() for p in layer.parameters()) for layer in (ours, theirs)]
-        print(
-            f"steerable convolution, {side}³ voxels: {mine:.4f} s, e3nn {peer:.4f} s: {peer / mine:.1f} times; weights {weights}"
+        size = f"kernel of 5³ voxels; {weights[0]:,} weights, theirs {weights[1]:,}"
+        cases = (
+            ("forward and backward", partial(step, ours), partial(step, theirs)),
+            ("forward", partial(ahead, ours), partial(ahead, theirs)),
+            ("forward, ours exported by plain()", partial(ahead, ours.plain()), partial(ahead, theirs)),
         )
+        for what, first, second in cases:
+            mine, peer = in_turn(first, second, repeats)
+            print(
+                f"steerable convolution, {side}³ voxels, {what}: {mine:.5f} s, e3nn {peer:.5f} s: {peer / mine:.2f} times"
+            )
+            case = f"steerable convolution, {irreps}, {side}³ voxels, {what}"
+            rows.append(row(case, mine, peer, f"e3nn {version('e3nn')}", note=size))
         bank, kernel = in_turn(ours.filters, theirs.kernel, repeats)
         print(f"  its bank of filters alone: {bank:.5f} s, e3nn {kernel:.5f} s: {kernel / bank:.1f} times")
         if side == 9:
             rows.append(row(f"bank of filters, {irreps}, 5³", bank, kernel, f"e3nn {version('e3nn')}"))
-        note = f"forward and backward, kernel of 5³ voxels; {weights[0]:,} weights, theirs {weights[1]:,}"
-        rows.append(
-            row(f"steerable convolution, {irreps}, {side}³ voxels", mine, peer, f"e3nn {version('e3nn')}", note=note)
-        )
     return rows
 
 

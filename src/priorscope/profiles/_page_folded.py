@@ -197,7 +197,7 @@ def _symmetries(result: Profile) -> Folded | None:
     moved = result.findings.get("equivariance")
     if isinstance(moved, MovedOutputs):
         tables.append(moved.table())
-        text += moved.sentences()
+        text += moved.own
     return Folded("symmetry", "Symmetries", text, (), tables, claims=_claims("symmetry"))
 
 

@@ -171,3 +171,13 @@ def test_a_module_whose_outputs_are_no_numbers_is_refused():
     nn.init.constant_(module.weight, math.nan)
     with pytest.raises(ValueError, match="Conv2d cannot be asked on inputs .* outputs are NaN or infinite"):
         equivariance(module, "p4", IMAGES)
+
+
+class Same(nn.Module):
+    def forward(self, x):
+        return torch.ones(len(x), 3)
+
+
+def test_a_module_that_gives_every_input_the_same_output_is_refused():
+    with pytest.raises(ValueError, match="Same cannot be asked .* the same output"):
+        equivariance(Same(), "p4", IMAGES)

@@ -73,6 +73,11 @@ def on_sphere(data: Dataset, bandwidth: int, *, rotate: tuple[str, ...] = (), se
         >>> on_sphere(ps.data.digits().subset(20), 6, rotate=("test",)).input_shape
         (1, 12, 12)
     """
+    if not isinstance(data, Dataset):
+        raise TypeError(
+            f"on_sphere takes a data set, such as ps.data.digits(); got {type(data).__name__}. For a batch of images there is "
+            "project_images."
+        )
     if set(rotate) - {"train", "test"}:
         raise ValueError(f"rotate may name 'train' and 'test'; got {rotate!r}.")
 

@@ -88,6 +88,11 @@ class MovedOutputs(Finding):
         """One sentence per model, and why some are missing."""
         return [*(one.sentence(self.n) for one in self.models), *(f"{note}." for note in self.notes)]
 
+    @property
+    def own(self) -> list[str]:
+        """The sentences on modules of the user, and why some models are missing; the table says the rest."""
+        return [*(one.sentence(self.n) for one in self.models if not one.draws), *(f"{note}." for note in self.notes)]
+
     def plain(self) -> dict[str, object]:
         """Errors by model and move."""
         rows = [

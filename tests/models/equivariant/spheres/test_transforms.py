@@ -250,3 +250,10 @@ def test_a_missing_sample_is_seen_in_every_coefficient_it_enters():
     x[1, 2, 3, 4] = torch.nan
     blocks = so3_fft(x)
     assert all(block[0].isfinite().all() and block[1].isnan().all() for block in blocks)
+
+
+def test_no_signal_at_all_is_refused():
+    with pytest.raises(ValueError, match="at least one signal; got none"):
+        so3_fft(torch.zeros(0, 4, 4, 4))
+    with pytest.raises(ValueError, match="at least one signal; got none"):
+        so3_ifft([torch.zeros(0, 1, 1, dtype=torch.complex64)], real=True)

@@ -334,3 +334,22 @@ def test_a_system_trains_a_steerable_network():
 def test_what_is_refused(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+def test_volumes_smaller_than_the_kernel_are_refused():
+    with pytest.raises(ValueError, match="does not fit .3, 3, 3. with padding 0"):
+        SteerableConv3d((1,), (2,), 5)(torch.randn(2, 1, 3, 3, 3))
+
+
+def test_the_order_of_numbers_in_memory_changes_nothing():
+    torch.manual_seed(0)
+    layer = SteerableConv3d((1, 1), (2, 1), 3, padding=1).double()
+    x = torch.randn(2, 4, 5, 5, 5, dtype=torch.float64)
+    with torch.no_grad():
+        plain = layer(x)
+    assert torch.allclose(layer(x), plain, atol=1e-12)  # with gradients the channels stand next to each other
+    params = {name: p.detach() for name, p in layer.named_parameters()}
+    loss = torch.func.grad(lambda w, z: torch.func.functional_call(layer, w, (z[None],)).square().sum())
+    rows = torch.func.vmap(loss, (None, 0))(params, x)
+    layer(x[:1]).square().sum().backward()
+    assert all(torch.allclose(rows[name][0], p.grad) for name, p in layer.named_parameters())

@@ -219,3 +219,5 @@ def _check(spectrum: list[Tensor], *, matrices: bool) -> None:
             )
     if not spectrum:
         raise ValueError("wanted the coefficients of at least degree 0; got an empty list.")
+    if spectrum[0].numel() == 0:
+        raise ValueError(f"wanted the coefficients of at least one signal; got none, shape {tuple(spectrum[0].shape)}.")

@@ -68,4 +68,6 @@ def bandwidth_of(signal: Tensor, angles: int) -> int:
             f"{tuple(signal.shape)}. An odd or unequal number of samples is no grid of a whole bandwidth: sample again "
             "on priorscope.models.spheres.soft_angles(b)."
         )
+    if signal.numel() == 0:
+        raise ValueError(f"wanted at least one signal; got none, shape {tuple(signal.shape)}.")
     return sides[0] // 2

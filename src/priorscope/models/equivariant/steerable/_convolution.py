@@ -97,6 +97,11 @@ class SteerableConv3d(nn.Module):
             raise ValueError(
                 f"wanted fields {self.fields_in} as (n, {channels_of(self.fields_in)}, d, h, w); got {tuple(x.shape)}."
             )
+        if min(x.shape[2:]) + 2 * self.padding < self.kernel_size:
+            raise ValueError(
+                f"a kernel of {self.kernel_size} voxels does not fit {tuple(x.shape[2:])} with padding {self.padding}: pad more, "
+                "or take larger volumes."
+            )
         bank = self.filters()
         if torch.is_grad_enabled() and (x.requires_grad or bank.requires_grad):
             x, bank = _channels_last(x), _channels_last(bank)  # the gradient of a convolution is much faster so
