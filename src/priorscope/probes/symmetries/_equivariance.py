@@ -280,7 +280,7 @@ def _errors(module: nn.Module, x: Tensor, moves: list[Move], representations: st
     acts: dict[str, str] = {}
     for move in moves:
         moved = _outputs(module, move(x))
-        if (plain[WHOLE][1] == plain[WHOLE][1][:1]).all() and (moved[WHOLE][1] == plain[WHOLE][1]).all():
+        if len(x) > 1 and (plain[WHOLE][1] == plain[WHOLE][1][:1]).all() and (moved[WHOLE][1] == plain[WHOLE][1]).all():
             raise ValueError("it gives every input the same output, which says nothing about a symmetry.")
         for name, (_, before) in plain.items():
             acts[name], wanted = _acted(move, before, x, representations)
