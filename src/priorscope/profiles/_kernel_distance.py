@@ -126,8 +126,10 @@ def place_of(model: CandidateModel, data: Dataset, *, width: int = 64) -> Regime
 def short_run(
     network: nn.Module, x: Tensor, y: Tensor, *, n: int, spread: float | None, width: int | None, steps: int = 20
 ) -> KernelDistance:
-    r"""Gradient descent on :math:`\frac12\langle(f - f_0 - y)^2\rangle` at half the largest stable rate; kernels on n samples.
+    r"""Gradient descent on :math:`\frac12\langle(f - f_0 - y)^2\rangle`; kernels on n samples.
 
+    The rate is :math:`n/2\lambda` with :math:`\lambda` the largest eigenvalue of the kernel at the start, summed over outputs:
+    a quarter of the largest stable one for one output, less for more.
     Stops after 15 seconds of processor time, so that a large network takes fewer steps; the result says how many.
     """
     probe = x[:n]

@@ -169,7 +169,8 @@ def _chosen(runs: list[_Run]) -> list[int]:
     if len(runs) == 1:
         return [int(losses[0].argmin())]
     total = losses.sum(0)
-    return [int(_finite(total - own).argmin()) for own in losses]
+    with np.errstate(invalid="ignore"):  # infinite less infinite, where a network diverged
+        return [int(_finite(total - own).argmin()) for own in losses]
 
 
 def measure_network(

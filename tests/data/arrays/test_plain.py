@@ -9,6 +9,7 @@ import scipy.sparse
 import torch
 
 from priorscope.data import from_arrays
+from priorscope.data.arrays._plain import _of_objects
 
 VALUES = np.array([[1, 2], [3, 4], [5, 6], [7, 8]])
 Y = [0, 1, 0, 1]
@@ -122,3 +123,15 @@ def test_digits_lost_in_any_of_many_features_are_counted():
     x[:, [5, 2990, 2999]] += 1e8
     data = from_arrays(x, Y, test_fraction=0)
     assert "3 of 3000 features of the inputs lose digits in float32" in data.notes[0]
+
+
+def test_whole_numbers_of_python_keep_their_digits_as_far_as_64_bits_go():
+    edge = np.array([2**63 - 1, -(2**63)], dtype=object)
+    assert _of_objects(edge, "inputs").dtype == np.int64
+    assert _of_objects(edge, "inputs").tolist() == edge.tolist()
+    for beyond in (2**63, -(2**63) - 1):
+        found = _of_objects(np.array([0, beyond], dtype=object), "inputs")
+        assert found.dtype == np.float64
+        assert found[1] == float(beyond)
+    with pytest.raises(ValueError, match="beyond the range of float64"):
+        _of_objects(np.array([10**400], dtype=object), "inputs")

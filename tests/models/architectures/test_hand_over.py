@@ -23,3 +23,11 @@ def test_tokens_in_one_row_are_flattened_first_and_those_in_several_are_not():
         assert first.tokens is plain
         assert first.flat is flat
         assert first(tokens).shape == (3, 7) if flat else tokens.shape
+
+
+def test_standardising_is_undone_number_by_number():
+    source = torch.Generator().manual_seed(0)
+    x = 5 + 3 * torch.randn(8, 2, 3, generator=source)
+    x[:, 0, 0] = 7.0  # constant: one of it is one
+    z = (x - x[:4].mean(0)) / torch.tensor([2.0, 0.5, 4.0])  # its mean is not zero, for it is that of fewer rows
+    torch.testing.assert_close(Scaling.between(x, z).undone(z), x)

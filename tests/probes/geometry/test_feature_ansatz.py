@@ -1,5 +1,6 @@
 """Weights against the gradients of their layer: dense matrices by hand, linear networks in closed form, training."""
 
+import math
 from types import SimpleNamespace
 
 import pytest
@@ -7,7 +8,7 @@ import torch
 from torch import nn
 
 import priorscope as ps
-from priorscope.probes import feature_ansatz, gradient_outer_product, matrix_correlation
+from priorscope.probes import LayerFeatures, feature_ansatz, gradient_outer_product, matrix_correlation
 
 
 def draw(*shape, seed=0):
@@ -119,3 +120,18 @@ def test_what_is_left_out_is_told_and_the_network_is_left_as_it_was():
     with pytest.raises(KeyError, match="no layer 'x'"):
         found.layer("x")
     found.chart().to_dict()
+
+
+@pytest.mark.parametrize("without_identity", [False, True])
+def test_the_error_of_a_correlation_is_the_jackknife_over_blocks(without_identity):
+    """√((n-1)/n Σ (θ₋ᵢ - θ̄)²) (Tukey 1958), each θ₋ᵢ the correlation of a layer without one block."""
+    source = torch.Generator().manual_seed(0)
+    half = torch.randn(6, 4, 9, generator=source, dtype=torch.float64)
+    layer = LayerFeatures("one", torch.randn(4, 5, generator=source, dtype=torch.float64), half @ half.mT)
+    left = []
+    for i in range(6):
+        kept = layer.deltas[[j for j in range(6) if j != i]]
+        left.append(LayerFeatures("one", layer.weight, kept).correlation(0.7, without_identity=without_identity))
+    wanted = (5 / 6 * sum((v - sum(left) / 6) ** 2 for v in left)) ** 0.5
+    assert layer.error(0.7, without_identity=without_identity) == pytest.approx(wanted, rel=1e-9)
+    assert math.isnan(LayerFeatures("one", layer.weight, layer.deltas[:1]).error())

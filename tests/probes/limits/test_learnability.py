@@ -182,3 +182,13 @@ def test_the_certificate_is_capped_and_takes_the_root_for_orthonormal_families()
     for wrong in (-0.1, 1.1, math.nan):
         with pytest.raises(ValueError, match="between 0 and 1"):
             flow.advantage(wrong)
+
+
+@pytest.mark.parametrize("shape", [(3, 7), (7, 3)])
+def test_cross_predictability_is_the_mean_square_of_correlations_pair_by_pair(shape):
+    rng = np.random.default_rng(0)
+    table, p, q = rng.normal(size=shape), rng.dirichlet(np.ones(shape[0])), rng.dirichlet(np.ones(shape[1]))
+    wanted = sum(p[i] * p[j] * (q * table[i] * table[j]).sum() ** 2 for i in range(shape[0]) for j in range(shape[0]))
+    assert cross_predictability(table, functions=p, inputs=q) == pytest.approx(wanted)
+    even = np.mean([(table[i] * table[j]).mean() ** 2 for i in range(shape[0]) for j in range(shape[0])])
+    assert cross_predictability(table) == pytest.approx(even)

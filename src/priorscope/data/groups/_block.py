@@ -88,9 +88,10 @@ class BlockGroup(Group):
         """Checked on the dense matrix: block-diagonal in this layout, equal blocks when shared, 0/1 entries for P."""
         if element.layout.input_shape != self.input_shape:
             return False
-        size, B, m = element.matrix().shape[0], self.layout.blocks, self.layout.size
+        matrix = element.matrix()
+        size, B, m = len(matrix), self.layout.blocks, self.layout.size
         order = self.layout.split(torch.arange(size).reshape(1, *self.input_shape)).flatten()
-        dense = element.matrix()[order][:, order].reshape(B, m, B, m).transpose(1, 2)  # (B, B, m, m)
+        dense = matrix[order][:, order].reshape(B, m, B, m).transpose(1, 2)  # (B, B, m, m)
         diagonal = dense.diagonal(dim1=0, dim2=1).permute(2, 0, 1)  # (B, m, m)
         inside = bool((dense.square().sum() - diagonal.square().sum()).abs() < 1e-9 * size)
         if self.shared:

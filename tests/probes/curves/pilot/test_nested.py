@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
+import priorscope as ps
 from priorscope.probes.curves.pilot import (
+    draw_pilot,
     factorise,
     fold_sizes,
     k_fold,
@@ -144,3 +147,14 @@ def test_rounding_of_single_precision_is_repaired_and_told() -> None:
     factor, jitter = factorise(gram)
     assert -lowest < jitter <= 1e-4 * scale
     np.testing.assert_allclose(factor @ factor.T, gram + jitter * np.eye(200), atol=1e-9 * scale)
+
+
+def test_a_pilot_is_a_draw_of_its_size_in_the_order_of_the_draw() -> None:
+    data = ps.data.digits(classes="parity").subset(60, seed=0)
+    n = len(data.train)
+    pilot = draw_pilot(data, 25, seed=3)
+    assert len(pilot) == 25
+    assert pilot.index.tolist() == np.random.default_rng(3).permutation(n)[:25].tolist()
+    torch.testing.assert_close(pilot.inputs, data.inputs[torch.as_tensor(pilot.index)])
+    np.testing.assert_array_equal(pilot.labels, pilot.targets[:, 0] > 0)
+    assert len(draw_pilot(data, 10**6, seed=0)) == len(draw_pilot(data, None, seed=0)) == n

@@ -10,6 +10,7 @@ from scipy.optimize import minimize, minimize_scalar
 from priorscope.inference import Entropy, FourthOrderFlow, HyperbolicEntropy, Power, Quadratic
 from priorscope.models import DiagonalNetwork
 from priorscope.probes import (
+    InitialScale,
     diagonal_penalty,
     diagonal_solution,
     distance_penalty,
@@ -145,3 +146,14 @@ def test_nuclear_norm_completes_a_matrix_of_rank_one_and_none_shorter_agrees():
         assert np.linalg.norm(found + step, "nuc") >= size - 1e-9
     with pytest.raises(ValueError, match="no matrix agrees"):
         minimum_nuclear_norm(np.concatenate([A, A[:1]]), np.r_[truth[seen], 99.0])
+
+
+def test_the_transition_is_where_both_ends_are_equally_far():
+    """On log axes apart = to_l1 - to_l2 is -0.6, -0.2, 0.2 at 1e-3, 1e-2, 1: zero half way between 1e-2 and 1."""
+    far = np.array([0.2, 0.4, 0.6])
+    found = InitialScale(np.array([1e-3, 1e-2, 1.0]), far, far[::-1] + [0.2, 0.2, 0.2], np.array([0.3, 0.1, 0.2]), far)
+    assert found.transition == pytest.approx(0.1)
+    assert found.best == 1e-2
+    never = InitialScale(found.scales, far, far + 1, np.full(3, np.nan), far)
+    assert np.isnan(never.transition)
+    assert np.isnan(never.best)
