@@ -6,7 +6,7 @@ from priorscope.inference._check import check_data
 from priorscope.inference._fitted import Fitted, Trajectory, log_times
 from priorscope.inference.kernels._feature_machine import FeatureMachine, FittedFeatures
 from priorscope.inference.kernels._feature_map import FeatureSetting, feature_map
-from priorscope.inference.kernels._feature_search import FeaturePlan
+from priorscope.inference.kernels._feature_plan import FeaturePlan
 from priorscope.inference.kernels._gaussian_process import FittedProcess, GaussianProcess
 from priorscope.inference.kernels._infinite_ensemble import FittedEnsemble, InfiniteEnsemble
 from priorscope.inference.kernels._kernel_regression import FittedKernel, KernelRegression

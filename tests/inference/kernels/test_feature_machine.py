@@ -9,7 +9,8 @@ import torch
 import priorscope as ps
 from priorscope.contracts import kernel_matrix
 from priorscope.inference import FeatureMachine, FeatureSetting, RidgePath, feature_map
-from priorscope.inference.kernels._feature_search import Learning, plan_features
+from priorscope.inference.kernels._feature_plan import Learning
+from priorscope.inference.kernels._feature_search import plan_features
 from priorscope.inference.kernels._ridge_solution import by_landmarks, mean_eigenvalue, solved
 from priorscope.models import Architecture, Dense
 
@@ -35,8 +36,10 @@ def test_one_ridge_is_that_of_the_path():
     np.testing.assert_allclose(found.offset, path.intercept(Y, K @ found.coefficients), rtol=1e-8)
     np.testing.assert_allclose(Y - found.residuals, path.leave_one_out(Y, [0.1])[0], rtol=1e-8)
     np.testing.assert_allclose(mean_eigenvalue(K, w), path.scale, rtol=1e-10)
-    whole = by_landmarks(K, K, Y, w, 0.1)  # all rows as landmarks: the same function
+    whole = by_landmarks([K[:7], K[7:]], K, Y, w, 0.1)  # all rows as landmarks, in two blocks: the same function
     np.testing.assert_allclose(K @ whole.coefficients + whole.offset, K @ found.coefficients + found.offset, rtol=1e-6)
+    with pytest.raises(ValueError, match="blocks of 20 rows in all; got 7"):
+        by_landmarks([K[:7]], K, Y, w, 0.1)
 
 
 @pytest.mark.parametrize("ridge", [1e-6, 0.1, 10.0])
@@ -46,7 +49,7 @@ def test_landmarks_are_a_penalised_least_squares_problem(ridge):
     X = rng.normal(size=(30, 2))
     K, Y, w = np.exp(-((X[:, None] - X) ** 2).sum(-1)), rng.normal(size=(30, 2)), rng.uniform(0.3, 2, 30)
     cross, inner = K[:, ::5], K[::5, ::5]
-    found = by_landmarks(cross, inner, Y, w, ridge)
+    found = by_landmarks((cross[i : i + 11] for i in (0, 11, 22)), inner, Y, w, ridge)
     lam, U = np.linalg.eigh(inner)
     penalty = np.sqrt(ridge) * (U * np.sqrt(lam)).T
     root = np.sqrt(w)[:, None]
@@ -61,7 +64,7 @@ def test_landmarks_that_repeat_themselves_are_solved_without_a_warning():
     """A kernel of rank one: normal equations of the coefficients would be singular; the fit is the line by least squares."""
     x = np.linspace(-1, 1, 21)
     K = np.outer(x, x)
-    found = by_landmarks(K[:, 2:9], K[2:9, 2:9], (3 * x + 2)[:, None], np.ones(21), 1e-9)
+    found = by_landmarks([K[:, 2:9]], K[2:9, 2:9], (3 * x + 2)[:, None], np.ones(21), 1e-9)
     np.testing.assert_allclose(K[:, 2:9] @ found.coefficients + found.offset, (3 * x + 2)[:, None], rtol=1e-6)
 
 
@@ -151,7 +154,7 @@ def test_left_out_losses_are_those_of_rows_the_features_have_not_seen():
     model = LAPLACE.settled(x)
     plan = plan_features(
         Learning(model, "ntk", x, y.numpy(), np.ones(18)),
-        rounds=1, power=0.5, diagonal=False, bandwidth=1.0, ridge=0.05, screen=100, folds=2, seed=0,
+        rounds=1, power=0.5, diagonal=False, bandwidth=1.0, ridge=0.05, folds=2, seed=0,
     )  # fmt: skip
     order = np.random.default_rng([0, 11]).permutation(18)
     total = 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,23 +39,33 @@ def mean_eigenvalue(kernel: Array, weights: Array) -> float:
     return max(total / max(len(kernel) - 1, 1), 1e-300)
 
 
-def solved(kernel: Array, targets: Array, weights: Array, ridge: float, left_out: bool = False) -> RidgeSolution:
+def solved(
+    kernel: Array, targets: Array, weights: Array, ridge: float, left_out: bool = False, overwrite: bool = False
+) -> RidgeSolution:
     r"""Minimise :math:`\sum_i w_i(y_i - f(x_i) - b)^2 + r\|f\|^2` by one Cholesky factor of :math:`K + rW^{-1}`.
 
     ``left_out`` also gives the residual of each row when it is left out, :math:`\alpha_i/B_{ii}` with
     :math:`B = H - H\mathbf 1\mathbf 1^\top H/\mathbf 1^\top H\mathbf 1` and :math:`H = (K + rW^{-1})^{-1}` (Rasmussen & Williams
-    2006, eq. 5.12, with an intercept): what :class:`priorscope.inference.RidgePath` gives for many ridges.
+    2006, eq. 5.12, with an intercept): what :class:`priorscope.inference.RidgePath` gives for many ridges. ``overwrite`` spares a
+    copy of the kernel, which is lost then. Residuals of the rows that are fitted are :math:`r\alpha_i/w_i`.
 
     Example:
         >>> found = solved(np.eye(3), np.array([[0.0], [0.0], [3.0]]), np.ones(3), 1e-9, left_out=True)
         >>> found.residuals.ravel().round(6).tolist()
         [-1.5, -1.5, 3.0]
     """
-    r = max(ridge, LEAST * mean_eigenvalue(kernel, weights))
-    K = kernel.copy()
+    most = (
+        LEAST * float(weights @ kernel.diagonal()) / max(len(kernel) - 1, 1)
+    )  # no mean eigenvalue is above the mean of traces
+    r = ridge if ridge >= most else max(ridge, LEAST * mean_eigenvalue(kernel, weights))
+    K = kernel if overwrite else kernel.copy()
     K[np.diag_indices_from(K)] += r / weights
-    factor = sla.cholesky(K, lower=True, overwrite_a=True, check_finite=False)
-    both = sla.cho_solve((factor, True), np.column_stack([targets, np.ones(len(K))]), check_finite=False)
+    factor, failed = sla.lapack.dpotrf(K.T, lower=1, clean=0, overwrite_a=1)  # in place: K is symmetric
+    if failed:
+        raise np.linalg.LinAlgError(
+            f"the kernel with a ridge of {r:.3g} has a minor of order {failed} that is not positive."
+        )
+    both, _ = sla.lapack.dpotrs(factor, np.column_stack([targets, np.ones(len(K))]), lower=1)
     ones = both[:, -1]
     offset = both[:, :-1].sum(0) / ones.sum()
     alpha = both[:, :-1] - ones[:, None] * offset
@@ -66,29 +77,42 @@ def solved(kernel: Array, targets: Array, weights: Array, ridge: float, left_out
     return RidgeSolution(alpha, offset, r, residuals)
 
 
-def by_landmarks(cross: Array, inner: Array, targets: Array, weights: Array, ridge: float) -> RidgeSolution:
+def by_landmarks(blocks: Iterable[Array], inner: Array, targets: Array, weights: Array, ridge: float) -> RidgeSolution:
     r"""The same among functions :math:`\sum_j c_j K(\cdot, z_j)` of landmarks z (Nyström), by features of their number.
 
     With :math:`K_{zz} = LL^\top` the features :math:`\phi(x) = L^{-1}K_z(x)` turn :math:`\|f\|^2` into the square of their
-    coefficients (Williams & Seeger 2001), and keep the digits that normal equations in c would lose. ``cross`` is
-    :math:`K(x, z)` (n, m), ``inner`` :math:`K(z, z)`; ``ridge`` counts as for all rows.
+    coefficients (Williams & Seeger 2001), and keep the digits that normal equations in c would lose. ``blocks`` of rows of
+    :math:`K(x, z)` (n, m) come one by one and none is kept; ``inner`` is :math:`K(z, z)`; ``ridge`` counts as for all rows.
+    Sums are taken about the mean over the landmarks, so that little is lost when the mean over rows comes off them.
 
     Example:
         >>> K = np.array([[2.0, 1.0, 0.0], [1.0, 2.0, 0.0], [0.0, 0.0, 2.0]])
-        >>> found = by_landmarks(K, K, np.array([[0.0], [1.0], [5.0]]), np.ones(3), 1e-8)  # all rows: it interpolates
+        >>> found = by_landmarks([K[:2], K[2:]], K, np.array([[0.0], [1.0], [5.0]]), np.ones(3), 1e-8)  # it interpolates
         >>> (K @ found.coefficients + found.offset).round(6).ravel().tolist()
         [0.0, 1.0, 5.0]
     """
+    m, total = len(inner), weights.sum()
     K = inner.copy()
-    K[np.diag_indices_from(K)] += LEAST * np.trace(inner) / len(inner)
+    K[np.diag_indices_from(K)] += LEAST * np.trace(inner) / m
     factor = sla.cholesky(K, lower=True, overwrite_a=True, check_finite=False)
-    phi = sla.solve_triangular(factor, cross.T, lower=True, check_finite=False).T
-    mean = weights @ phi / weights.sum()
-    y_mean = weights @ targets / weights.sum()
-    centred = phi - mean
-    normal = (centred * weights[:, None]).T @ centred
-    r = max(ridge, LEAST * float(np.trace(normal)) / len(normal))
+    shift = sla.solve_triangular(factor, inner.mean(0), lower=True, check_finite=False)
+    y_mean = weights @ targets / total
+    normal = np.zeros((m, m), order="F")
+    right, sums, start = np.zeros((m, targets.shape[1])), np.zeros(m), 0
+    for block in blocks:
+        rows = slice(start, start + len(block))
+        start = rows.stop
+        root = np.sqrt(weights[rows])
+        phi = sla.solve_triangular(factor, block.T, lower=True, check_finite=False)  # (m, rows)
+        phi = np.asfortranarray((phi - shift[:, None]) * root)
+        normal = sla.blas.dsyrk(1.0, phi, 1.0, normal, lower=1, overwrite_c=1)  # below the diagonal
+        right += phi @ (root[:, None] * (targets[rows] - y_mean))
+        sums += phi @ root
+    if start != len(targets):
+        raise ValueError(f"by_landmarks needs blocks of {len(targets)} rows in all; got {start}.")
+    normal -= np.outer(sums, sums / total)
+    r = max(ridge, LEAST * float(np.trace(normal)) / m)
     normal[np.diag_indices_from(normal)] += r
-    inside = sla.solve(normal, (centred * weights[:, None]).T @ (targets - y_mean), assume_a="pos", check_finite=False)
+    inside = sla.solve(normal, right, lower=True, assume_a="pos", check_finite=False)
     c = sla.solve_triangular(factor, inside, lower=True, trans="T", check_finite=False)
-    return RidgeSolution(c, y_mean - mean @ inside, r)
+    return RidgeSolution(c, y_mean - (shift + sums / total) @ inside, r)

@@ -28,9 +28,9 @@ def matern_of(squared: Tensor, smoothness: float) -> Tensor:
     """
     if math.isinf(smoothness):
         return squared.mul_(-0.5).exp_()
-    z = squared.mul_(2 * smoothness).sqrt_()
     if smoothness == 0.5:
-        return z.neg_().exp_()
+        return squared.sqrt_().neg_().exp_()
+    z = squared.mul_(2 * smoothness).sqrt_()
     if smoothness == 1.5:
         return (1 + z).mul_((-z).exp_())
     if smoothness == 2.5:
@@ -52,10 +52,10 @@ def matern_slope_of(squared: Tensor, smoothness: float) -> Tensor:
     """
     if math.isinf(smoothness):
         return squared.mul_(-0.5).exp_().neg_()
-    z = squared.mul_(2 * smoothness).sqrt_()
     if smoothness == 0.5:
-        kink = z == 0
-        return (-z).exp_().div_(z.neg_()).masked_fill_(kink, 0.0)
+        z = squared.sqrt_().neg_()
+        return z.exp().div_(z).masked_fill_(z == 0, 0.0)
+    z = squared.mul_(2 * smoothness).sqrt_()
     if smoothness == 1.5:
         return z.neg_().exp_().mul_(-3.0)
     if smoothness == 2.5:

@@ -12,7 +12,7 @@ from priorscope.checks import POSITIVE, checked, number, word_or
 from priorscope.models.kernels._expansion_gradients import check_expansion
 from priorscope.models.kernels._kernel import Kernel, check_kinds
 from priorscope.models.kernels._mapped_inputs import MappedInputs
-from priorscope.models.kernels.classical._distances import ROWS, median_distance, squared_distances
+from priorscope.models.kernels.classical._distances import distance_blocks, median_distance
 from priorscope.models.kernels.classical._matern import SMOOTHEST, matern_of, matern_slope_of
 
 __all__ = ["RadialKernel", "gaussian", "laplace", "matern"]
@@ -130,12 +130,15 @@ class RadialKernel:
         assert not isinstance(sigma, str)
         d, outputs = b.shape[1], c.shape[1]
         weighted = (c[:, :, None] * b[:, None, :]).reshape(len(b), outputs * d)
-        out = torch.empty(len(a), outputs, d, dtype=torch.float64)
-        for start in range(0, len(a), ROWS):
-            rows = a[start : start + ROWS]
-            slope = matern_slope_of(squared_distances(rows / sigma, b / sigma), self.smoothness)
-            towards = (slope @ weighted).reshape(len(rows), outputs, d)
-            out[start : start + ROWS] = ((slope @ c)[:, :, None] * rows[:, None, :] - towards) / sigma**2
+        both = torch.cat([c, weighted], 1) / sigma**2
+        found = torch.zeros(len(a), both.shape[1], dtype=torch.float64)
+        square = torch.equal(a, b)  # then each pair counts for two rows
+        for rows, squared in distance_blocks(a / sigma, None if square else b / sigma):
+            slope = matern_slope_of(squared, self.smoothness)
+            found[rows] += slope @ both[: slope.shape[1]]
+            if square:
+                found[: rows.start] += slope[:, : rows.start].mT @ both[rows]
+        out = found[:, :outputs, None] * a[:, None, :] - found[:, outputs:].reshape(len(a), outputs, d)
         return out.reshape(len(a), outputs, *x.shape[1:]).to(x.device)
 
     def feature_moment(self, x: Tensor, anchors: Tensor, coefficients: Tensor, *, kind: str = "ntk") -> Tensor:
@@ -158,17 +161,20 @@ class RadialKernel:
         return MappedInputs(self, matrix)
 
     def _of(self, a: Tensor, b: Tensor) -> Tensor:
-        return matern_of(squared_distances(a, b), self.smoothness)
+        out = torch.empty(len(a), len(b), dtype=torch.float64)
+        for rows, squared in distance_blocks(a, b):
+            out[rows] = matern_of(squared, self.smoothness)
+        return out
 
     def _square(self, a: Tensor) -> Tensor:
         """One batch with itself in blocks of rows, below the diagonal, the rest by symmetry."""
         out = torch.empty(len(a), len(a), dtype=torch.float64)
-        for start in range(0, len(a), ROWS):
-            stop = min(start + ROWS, len(a))
-            out[start:stop, :stop] = self._of(a[start:stop], a[:stop])
-            out[:start, start:stop] = out[start:stop, :start].mT
-            corner = out[start:stop, start:stop]
+        for rows, squared in distance_blocks(a):
+            block = matern_of(squared, self.smoothness)
+            corner = block[:, rows]
             corner.copy_(corner.tril() + corner.tril(-1).mT)
+            out[rows, : rows.stop] = block
+            out[: rows.start, rows] = block[:, : rows.start].mT
         return out
 
 
