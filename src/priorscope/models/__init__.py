@@ -52,7 +52,7 @@ from priorscope.models.layers._global_pool import GlobalAvgPool, GlobalSumPool
 from priorscope.models.layers._group_conv import GroupConv, GroupPool
 from priorscope.models.layers._group_norm import GroupNorm
 from priorscope.models.layers._identity import Identity
-from priorscope.models.layers._layer import Layer
+from priorscope.models.layers._layer import FiniteLayer, Layer
 from priorscope.models.layers._layer_norm import LayerNorm
 from priorscope.models.layers._locally_connected import LocallyConnected
 from priorscope.models.layers._parallel_sum import ParallelSum, Residual
@@ -226,6 +226,7 @@ __all__ = [
     "Build",
     "Covariance",
     "InitialLaw",
+    "FiniteLayer",
     "Layer",
     "Need",
     "Redrawing",

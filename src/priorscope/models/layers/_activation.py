@@ -11,7 +11,7 @@ from priorscope.contracts import own
 from priorscope.models.kernels._covariance import Covariance
 from priorscope.models.kernels._need import Need
 from priorscope.models.kernels._program import NotFused, Program, Space
-from priorscope.models.layers._layer import Layer, Shape
+from priorscope.models.layers._layer import FiniteLayer, Layer, Shape
 from priorscope.models.networks._build import Build
 from priorscope.models.nonlinearities import Nonlinearity, nonlinearity
 
@@ -75,12 +75,15 @@ class Activation(Layer):
         program.expect(register, space, kind, numbers, "a nonlinearity")
 
 
-class ActivationModule(nn.Module):
+class ActivationModule(FiniteLayer):
     """The finite layer."""
 
     def __init__(self, phi: Nonlinearity) -> None:
         super().__init__()
         self.phi = phi
+
+    def as_layer(self) -> Activation:
+        return Activation(self.phi)
 
     def forward(self, x: Tensor) -> Tensor:
         return self.phi(x)

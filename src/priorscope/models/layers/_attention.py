@@ -12,7 +12,7 @@ from priorscope.checks import VARIANCE, checked
 from priorscope.models.kernels._covariance import Covariance
 from priorscope.models.kernels._need import Need
 from priorscope.models.layers._conv import check_spatial
-from priorscope.models.layers._layer import Layer, Shape
+from priorscope.models.layers._layer import FiniteLayer, Layer, Shape
 from priorscope.models.networks._build import Build
 
 __all__ = ["Attention"]
@@ -76,7 +76,7 @@ class Attention(Layer):
         return cov.moved(cross, ntk, single, gaussian=True, channels=1.0).reduced(need)
 
 
-class AttentionModule(nn.Module):
+class AttentionModule(FiniteLayer):
     """The finite layer: queries equal keys; ``width`` channels inside and outside."""
 
     bias: Tensor | None
@@ -96,6 +96,12 @@ class AttentionModule(nn.Module):
             "output": build.weight_law(width, layer.output_variance),
             "bias": build.bias_law(layer.bias_variance),
         }
+
+    def as_layer(self) -> Attention:
+        return self.layer
+
+    def channels(self) -> int:
+        return len(self.output)
 
     def forward(self, x: Tensor) -> Tensor:
         space = x.shape[2:]

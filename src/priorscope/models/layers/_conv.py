@@ -13,7 +13,7 @@ from priorscope.models.kernels._covariance import Covariance
 from priorscope.models.kernels._need import Need
 from priorscope.models.kernels._program import Program, Space
 from priorscope.models.layers._checks import check_padding
-from priorscope.models.layers._layer import Layer, Shape
+from priorscope.models.layers._layer import FiniteLayer, Layer, Shape
 from priorscope.models.layers._tangent_forms import Form, convolution_forms, scaled_forms
 from priorscope.models.layers._taps import flat_patches, mean_over_taps, output_size
 from priorscope.models.networks._build import Build
@@ -78,7 +78,7 @@ class Conv(Layer):
         return (self.stride,)
 
 
-class ConvModule(nn.Module):
+class ConvModule(FiniteLayer):
     """The finite layer: ``weight`` is (out, in, *taps)."""
 
     bias: Tensor | None
@@ -96,6 +96,12 @@ class ConvModule(nn.Module):
             "weight": build.weight_law(fan_in, layer.weight_variance),
             "bias": build.bias_law(layer.bias_variance),
         }
+
+    def as_layer(self) -> Conv:
+        return self.layer
+
+    def channels(self) -> int:
+        return len(self.weight)
 
     def forward(self, x: Tensor) -> Tensor:
         n_space = x.ndim - 2

@@ -11,7 +11,7 @@ from priorscope.checks import VARIANCE, checked
 from priorscope.models.kernels._covariance import Covariance
 from priorscope.models.kernels._need import Need
 from priorscope.models.kernels._program import Program, Space
-from priorscope.models.layers._layer import Layer, Shape
+from priorscope.models.layers._layer import FiniteLayer, Layer, Shape
 from priorscope.models.layers._tangent_forms import Form, linear_forms, scaled_forms
 from priorscope.models.networks._build import Build
 
@@ -55,7 +55,7 @@ class Dense(Layer):
         program.affine(register, space, self.weight_variance, self.bias_variance)
 
 
-class DenseModule(nn.Module):
+class DenseModule(FiniteLayer):
     """The finite layer: ``weight`` is (out, in)."""
 
     bias: Tensor | None
@@ -70,6 +70,12 @@ class DenseModule(nn.Module):
             "weight": build.weight_law(n_in, layer.weight_variance),
             "bias": build.bias_law(layer.bias_variance),
         }
+
+    def as_layer(self) -> Dense:
+        return self.layer
+
+    def channels(self) -> int:
+        return len(self.weight)
 
     def forward(self, x: Tensor) -> Tensor:
         if x.ndim == 2:

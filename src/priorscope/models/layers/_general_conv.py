@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from priorscope.checks import VARIANCE, checked, each, optional, whole
 from priorscope.models.kernels._covariance import Covariance
 from priorscope.models.kernels._need import Need
-from priorscope.models.layers._layer import Layer, Shape
+from priorscope.models.layers._layer import FiniteLayer, Layer, Shape
 from priorscope.models.networks._build import Build
 
 __all__ = ["GeneralConv", "GeneralConvModule"]
@@ -140,7 +140,7 @@ def _mean_over_taps(k: Tensor, taps: list[tuple[Tensor, Tensor]], full: bool) ->
     return k
 
 
-class GeneralConvModule(nn.Module):
+class GeneralConvModule(FiniteLayer):
     """The finite layer: ``weight`` is (out, in, *taps)."""
 
     bias: Tensor | None
@@ -156,6 +156,12 @@ class GeneralConvModule(nn.Module):
             "weight": build.weight_law(fan_in, layer.weight_variance),
             "bias": build.bias_law(layer.bias_variance),
         }
+
+    def as_layer(self) -> GeneralConv:
+        return self.layer
+
+    def channels(self) -> int:
+        return len(self.weight)
 
     def forward(self, x: Tensor) -> Tensor:
         layer = self.layer

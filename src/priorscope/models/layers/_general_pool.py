@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from priorscope.checks import checked, each, optional, whole
 from priorscope.models.kernels._covariance import Covariance
 from priorscope.models.kernels._need import Need
-from priorscope.models.layers._layer import Layer, Shape
+from priorscope.models.layers._layer import FiniteLayer, Layer, Shape
 from priorscope.models.networks._build import Build
 
 __all__ = ["GeneralAvgPool", "GeneralPoolModule", "ZeroPad", "ZeroPadModule"]
@@ -92,12 +92,15 @@ class GeneralAvgPool(Layer):
         return inside / (self.window[axis] if self.count_padding else inside.sum(1, keepdim=True))
 
 
-class GeneralPoolModule(nn.Module):
+class GeneralPoolModule(FiniteLayer):
     """The finite layer."""
 
     def __init__(self, layer: GeneralAvgPool) -> None:
         super().__init__()
         self.layer = layer
+
+    def as_layer(self) -> GeneralAvgPool:
+        return self.layer
 
     def forward(self, x: Tensor) -> Tensor:
         pool = F.avg_pool1d if x.ndim == 3 else F.avg_pool2d
@@ -141,12 +144,15 @@ class ZeroPad(Layer):
         return cov.linear(lambda k: F.pad(k, pads), spatial=spatial)
 
 
-class ZeroPadModule(nn.Module):
+class ZeroPadModule(FiniteLayer):
     """The finite layer."""
 
     def __init__(self, padding: tuple[tuple[int, int], ...]) -> None:
         super().__init__()
         self.padding = padding
+
+    def as_layer(self) -> ZeroPad:
+        return ZeroPad(self.padding)
 
     def forward(self, x: Tensor) -> Tensor:
         return F.pad(x, [p for pair in reversed(self.padding) for p in pair])

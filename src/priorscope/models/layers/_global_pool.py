@@ -10,7 +10,7 @@ from priorscope.models.kernels._covariance import Covariance
 from priorscope.models.kernels._need import Need
 from priorscope.models.kernels._program import Program, Space
 from priorscope.models.layers._conv import check_spatial
-from priorscope.models.layers._layer import Layer, Shape
+from priorscope.models.layers._layer import FiniteLayer, Layer, Shape
 from priorscope.models.networks._build import Build
 
 __all__ = ["GlobalAvgPool", "GlobalSumPool"]
@@ -83,12 +83,15 @@ def _pooled(name: str, cov: Covariance, *, mean: bool) -> Covariance:
     return cov.linear(lambda k: k.mean(axes) if mean else k.sum(axes), spatial=(), kind=Need.NONE)
 
 
-class GlobalPoolModule(nn.Module):
+class GlobalPoolModule(FiniteLayer):
     """The finite layer."""
 
     def __init__(self, mean: bool) -> None:
         super().__init__()
         self.mean = mean
+
+    def as_layer(self) -> GlobalAvgPool | GlobalSumPool:
+        return GlobalAvgPool() if self.mean else GlobalSumPool()
 
     def forward(self, x: Tensor) -> Tensor:
         flat = x.flatten(2)

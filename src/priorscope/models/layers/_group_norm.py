@@ -10,7 +10,7 @@ from torch.nn import functional as F
 from priorscope.checks import NOT_NEGATIVE, checked, whole
 from priorscope.models.kernels._covariance import Covariance, pixel_diagonal
 from priorscope.models.kernels._need import Need
-from priorscope.models.layers._layer import Layer, Shape
+from priorscope.models.layers._layer import FiniteLayer, Layer, Shape
 from priorscope.models.networks._build import Build
 
 __all__ = ["GroupNorm", "GroupNormModule"]
@@ -66,12 +66,15 @@ class GroupNorm(Layer):
         return cov.moved(cov.cross * scale, ntk, lambda c: c.cross * factor(c))
 
 
-class GroupNormModule(nn.Module):
+class GroupNormModule(FiniteLayer):
     """The finite layer."""
 
     def __init__(self, groups: int, epsilon: float) -> None:
         super().__init__()
         self.groups, self.epsilon = groups, epsilon
+
+    def as_layer(self) -> GroupNorm:
+        return GroupNorm(self.groups, self.epsilon)
 
     def forward(self, x: Tensor) -> Tensor:
         return F.group_norm(x, self.groups, eps=self.epsilon)

@@ -13,7 +13,7 @@ from priorscope.models.kernels._need import Need
 from priorscope.models.kernels._program import NotFused, Program, Space
 from priorscope.models.networks._build import Build
 
-__all__ = ["Layer", "spatial_size"]
+__all__ = ["FiniteLayer", "Layer", "spatial_size"]
 
 Shape = tuple[int, ...]
 
@@ -60,6 +60,27 @@ class Layer(ABC):
     def stage_strides(self) -> tuple[int, ...]:
         """Product of the strides in each stage of the compiled path; a pool ends one stage and begins the next."""
         return (1,)
+
+
+class FiniteLayer(nn.Module):
+    """The finite half of a layer that says which layer it is, so that ``from_module`` reads networks made of it.
+
+    A class that derives from a finite layer and does not say it again may compute anything, and is not read.
+
+    Example:
+        >>> import priorscope as ps
+        >>> network = ps.models.fcn(1).network((3,), width=8)
+        >>> network[0].as_layer(), network[0].channels(), network[1].channels()
+        (Dense(weight_variance=2.0, bias_variance=0.0), 8, None)
+    """
+
+    def as_layer(self) -> Layer:
+        """The layer that this module is the finite half of."""
+        raise NotImplementedError(f"{type(self).__name__} does not say which layer it is")
+
+    def channels(self) -> int | None:
+        """How many channels its weights give; None where it has no weights."""
+        return None
 
 
 def spatial_size(shape: Shape) -> int:

@@ -11,7 +11,7 @@ from priorscope.models.kernels._covariance import Covariance
 from priorscope.models.kernels._instructions import NORM
 from priorscope.models.kernels._need import Need
 from priorscope.models.kernels._program import Program, Space
-from priorscope.models.layers._layer import Layer, Shape
+from priorscope.models.layers._layer import FiniteLayer, Layer, Shape
 from priorscope.models.networks._build import Build
 
 __all__ = ["LayerNorm"]
@@ -67,12 +67,15 @@ def unit_variance(cov: Covariance, epsilon: float) -> Covariance:
     return cov.moved(cov.cross * scale, ntk, lambda c: c.cross * factor(c))
 
 
-class LayerNormModule(nn.Module):
+class LayerNormModule(FiniteLayer):
     """The finite layer."""
 
     def __init__(self, epsilon: float) -> None:
         super().__init__()
         self.epsilon = epsilon
+
+    def as_layer(self) -> LayerNorm:
+        return LayerNorm(self.epsilon)
 
     def forward(self, x: Tensor) -> Tensor:
         centred = x - x.mean(1, keepdim=True)

@@ -13,7 +13,7 @@ from priorscope.models.kernels._need import Need
 from priorscope.models.kernels._program import Program, Space
 from priorscope.models.layers._checks import check_padding
 from priorscope.models.layers._conv import check_spatial
-from priorscope.models.layers._layer import Layer, Shape
+from priorscope.models.layers._layer import FiniteLayer, Layer, Shape
 from priorscope.models.layers._tangent_forms import Explicit, Form, Local, scaled_forms
 from priorscope.models.layers._taps import flat_patches, gather_patches, mean_over_taps, output_size
 from priorscope.models.networks._build import Build
@@ -74,7 +74,7 @@ class LocallyConnected(Layer):
         return (self.stride,)
 
 
-class LocallyConnectedModule(nn.Module):
+class LocallyConnectedModule(FiniteLayer):
     """The finite layer: ``weight`` is (pixels, out, in * taps), ``bias`` (out, pixels)."""
 
     bias: Tensor | None
@@ -96,6 +96,12 @@ class LocallyConnectedModule(nn.Module):
             "weight": build.weight_law(fan_in, layer.weight_variance, n_pixels),
             "bias": build.bias_law(layer.bias_variance),
         }
+
+    def as_layer(self) -> LocallyConnected:
+        return self.layer
+
+    def channels(self) -> int:
+        return self.weight.shape[1]
 
     def forward(self, x: Tensor) -> Tensor:
         n_space = x.ndim - 2

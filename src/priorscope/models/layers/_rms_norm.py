@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from priorscope.checks import NOT_NEGATIVE, checked
 from priorscope.models.kernels._covariance import Covariance
 from priorscope.models.kernels._need import Need
-from priorscope.models.layers._layer import Layer, Shape
+from priorscope.models.layers._layer import FiniteLayer, Layer, Shape
 from priorscope.models.layers._layer_norm import unit_variance
 from priorscope.models.networks._build import Build
 
@@ -47,12 +47,15 @@ class RMSNorm(Layer):
         return unit_variance(cov.reduced(need), self.epsilon)
 
 
-class RMSNormModule(nn.Module):
+class RMSNormModule(FiniteLayer):
     """The finite layer."""
 
     def __init__(self, epsilon: float) -> None:
         super().__init__()
         self.epsilon = epsilon
+
+    def as_layer(self) -> RMSNorm:
+        return RMSNorm(self.epsilon)
 
     def forward(self, x: Tensor) -> Tensor:
         return x * (x.square().mean(1, keepdim=True) + self.epsilon).rsqrt()

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from priorscope.checks import ANY_NUMBER, checked
 from priorscope.models.kernels._covariance import Covariance
 from priorscope.models.kernels._need import Need
-from priorscope.models.layers._layer import Layer, Shape
+from priorscope.models.layers._layer import FiniteLayer, Layer, Shape
 from priorscope.models.networks._build import Build
 
 __all__ = ["Scale", "ScaleModule"]
@@ -47,12 +47,15 @@ class Scale(Layer):
         return cov.reduced(need).linear(lambda k: self.factor**2 * k)
 
 
-class ScaleModule(nn.Module):
+class ScaleModule(FiniteLayer):
     """The finite layer."""
 
     def __init__(self, factor: float) -> None:
         super().__init__()
         self.factor = factor
+
+    def as_layer(self) -> Scale:
+        return Scale(self.factor)
 
     def forward(self, x: Tensor) -> Tensor:
         return self.factor * x

@@ -12,7 +12,7 @@ from priorscope.models.kernels._covariance import Covariance
 from priorscope.models.kernels._need import Need
 from priorscope.models.kernels._program import Program, Space
 from priorscope.models.layers._conv import check_spatial
-from priorscope.models.layers._layer import Layer, Shape
+from priorscope.models.layers._layer import FiniteLayer, Layer, Shape
 from priorscope.models.layers._taps import output_size
 from priorscope.models.networks._build import Build
 
@@ -120,12 +120,15 @@ def _pooled(cov: Covariance, spatial: Shape, window: int, stride: int, *, mean: 
     return cov.linear(lambda k: _pool(k, len(spatial), window, stride, mean=mean), spatial=spatial)
 
 
-class WindowPoolModule(nn.Module):
+class WindowPoolModule(FiniteLayer):
     """The finite layer."""
 
     def __init__(self, window: int, stride: int, mean: bool) -> None:
         super().__init__()
         self.window, self.stride, self.mean = window, stride, mean
+
+    def as_layer(self) -> AvgPool | SumPool:
+        return (AvgPool if self.mean else SumPool)(self.window, self.stride)
 
     def forward(self, x: Tensor) -> Tensor:
         pool = F.avg_pool1d if x.ndim == 3 else F.avg_pool2d

@@ -395,3 +395,30 @@ def test_closed_form_of_a_handful_is_that_of_redrawn_networks(name: str) -> None
 @pytest.mark.parametrize("name", CONVERTS)
 def test_closed_form_is_that_of_redrawn_networks(name: str) -> None:
     _check_against_draws(name, 1500)
+
+
+def test_a_finite_layer_says_what_it_is_and_a_class_derived_from_it_must_say_so_again():
+    from priorscope.models.layers._scale import Scale, ScaleModule
+
+    class Threefold(ScaleModule):
+        """Inherits the word of another class and computes something else."""
+
+        def forward(self, x):
+            return 3 * super().forward(x)
+
+    class Named(ScaleModule):
+        def as_layer(self):
+            return Scale(3 * self.factor)
+
+        def forward(self, x):
+            return 3 * super().forward(x)
+
+    def kernel(middle):
+        torch.manual_seed(0)
+        x = torch.randn(3, 4, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+        return from_module(nn.Sequential(nn.Linear(4, 8), middle, nn.Linear(8, 1)), (4,)).kernel(x).nngp
+
+    sixfold = kernel(ScaleModule(6.0))
+    torch.testing.assert_close(kernel(Named(2.0)), sixfold)
+    torch.testing.assert_close(kernel(Threefold(2.0)), sixfold)  # walked into, not believed
+    assert not torch.allclose(kernel(ScaleModule(2.0)), sixfold, rtol=0.1)

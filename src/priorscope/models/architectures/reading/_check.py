@@ -11,11 +11,11 @@ import torch
 from torch import Tensor, nn
 
 from priorscope.models.architectures.reading._graph import WithoutDropout
-from priorscope.models.architectures.reading._modules import OURS
+from priorscope.models.architectures.reading._modules import says_layer
 from priorscope.models.architectures.reading._refusal import refused
 from priorscope.models.architectures.reading._signal import Part, Signal
 from priorscope.models.layers._concatenate import Concatenate, ConcatenateModule
-from priorscope.models.layers._layer import Shape
+from priorscope.models.layers._layer import FiniteLayer, Shape
 from priorscope.models.layers._parallel_sum import ParallelSum, SumModule
 from priorscope.models.layers._product import ProductModule
 from priorscope.models.networks._build import Build
@@ -115,7 +115,7 @@ def _rebuilt_part(part: Part, shape: Shape, pairs: Pairs) -> nn.Module:
     if part.source is None:
         return part.layer.module(shape, part.shape[0], build)
     layer = part.layer
-    own = replace(build, parametrisation="ntk") if isinstance(part.source, OURS) else build
+    own = replace(build, parametrisation="ntk") if isinstance(part.source, FiniteLayer) else build
     network = layer.module(shape, part.shape[0], own)
     _take_weights(network, part.source, part.name, pairs)
     return network
@@ -124,7 +124,7 @@ def _rebuilt_part(part: Part, shape: Shape, pairs: Pairs) -> nn.Module:
 def _take_weights(network: nn.Module, source: nn.Module, name: str, pairs: Pairs) -> None:
     """Copy the source's weights; a bias that is zero has no parameter of its own in a layer without bias variance."""
     theirs = dict(source.named_parameters())
-    if type(source) in OURS:  # the same class: its forward scales go with its weights
+    if says_layer(type(source)):  # the same class: its forward scales go with its weights
         for scale in ("scale", "bias_scale", "query_scale", "value_scale", "output_scale"):
             if scale in source.__dict__:
                 setattr(network, scale, source.__dict__[scale])

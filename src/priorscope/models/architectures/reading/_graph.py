@@ -15,7 +15,7 @@ from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
 from priorscope.models.architectures.reading._calls import CALLS, bound, number
-from priorscope.models.architectures.reading._modules import OURS, is_known, read_module
+from priorscope.models.architectures.reading._modules import is_known, read_module, says_layer
 from priorscope.models.architectures.reading._refusal import NoShape, refused
 from priorscope.models.architectures.reading._signal import Signal, concatenated, multiplied, shifted, summed
 from priorscope.models.layers._scale import Scale
@@ -57,7 +57,7 @@ class _Tracer(fx.Tracer):
     """Stops at torch's own modules and at ours; walks into everything else, subclasses of torch's modules too."""
 
     def is_leaf_module(self, m: nn.Module, module_qualified_name: str) -> bool:
-        return type(m) in OURS or super().is_leaf_module(m, module_qualified_name)
+        return says_layer(type(m)) or super().is_leaf_module(m, module_qualified_name)
 
 
 class _Values(fx.Interpreter):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import TypeGuard
 
 import torch
 from torch import nn
@@ -19,51 +20,34 @@ from priorscope.models.architectures.reading._calls import (
 )
 from priorscope.models.architectures.reading._refusal import refused
 from priorscope.models.architectures.reading._signal import Signal
-from priorscope.models.layers._activation import Activation, ActivationModule
-from priorscope.models.layers._attention import AttentionModule
-from priorscope.models.layers._conv import Conv, ConvModule
-from priorscope.models.layers._dense import Dense, DenseModule
-from priorscope.models.layers._general_conv import GeneralConv, GeneralConvModule
-from priorscope.models.layers._general_pool import GeneralPoolModule, ZeroPad, ZeroPadModule
-from priorscope.models.layers._global_pool import GlobalAvgPool, GlobalPoolModule, GlobalSumPool
-from priorscope.models.layers._group_norm import GroupNorm, GroupNormModule
-from priorscope.models.layers._layer import Layer
-from priorscope.models.layers._layer_norm import LayerNorm, LayerNormModule
-from priorscope.models.layers._locally_connected import LocallyConnectedModule
-from priorscope.models.layers._rms_norm import RMSNorm, RMSNormModule
-from priorscope.models.layers._scale import Scale, ScaleModule
-from priorscope.models.layers._window_pool import AvgPool, SumPool, WindowPoolModule
+from priorscope.models.layers._activation import Activation
+from priorscope.models.layers._conv import Conv
+from priorscope.models.layers._dense import Dense
+from priorscope.models.layers._general_conv import GeneralConv
+from priorscope.models.layers._group_norm import GroupNorm
+from priorscope.models.layers._layer import FiniteLayer, Layer
+from priorscope.models.layers._layer_norm import LayerNorm
+from priorscope.models.layers._rms_norm import RMSNorm
+from priorscope.models.layers._scale import Scale
 from priorscope.models.nonlinearities import LeakyReLU
 
-__all__ = ["OURS", "is_known", "read_module", "scaled"]
+__all__ = ["is_known", "read_module", "says_layer", "scaled"]
 
-OURS = (
-    DenseModule,
-    ConvModule,
-    LocallyConnectedModule,
-    AttentionModule,
-    ActivationModule,
-    GlobalPoolModule,
-    WindowPoolModule,
-    LayerNormModule,
-    RMSNormModule,
-    GroupNormModule,
-    ScaleModule,
-    GeneralConvModule,
-    GeneralPoolModule,
-    ZeroPadModule,
-)
+
+def says_layer(kind: type[nn.Module]) -> TypeGuard[type[FiniteLayer]]:
+    """Whether modules of exactly this type say which layer they are: what is inherited was written for another class."""
+    return issubclass(kind, FiniteLayer) and "as_layer" in vars(kind)
 
 
 def is_known(kind: type[nn.Module]) -> bool:
     """Whether modules of exactly this type have a reader."""
-    return kind in OURS or kind in READERS or kind in (nn.Linear, nn.Conv1d, nn.Conv2d)
+    return says_layer(kind) or kind in READERS or kind in (nn.Linear, nn.Conv1d, nn.Conv2d)
 
 
 def read_module(module: nn.Module, name: str, input: Signal, variances: str) -> Signal:
     """The signal after a module without parts of its own; refused by name where its type has no layer."""
     kind = type(module)
-    if kind in OURS:
+    if isinstance(module, FiniteLayer) and says_layer(kind):
         return _ours(module, name, input)
     if type(module) is nn.Linear:
         return _linear(module, name, input, variances)
@@ -77,36 +61,12 @@ def read_module(module: nn.Module, name: str, input: Signal, variances: str) -> 
         raise refused(f"this {kind.__name__} ({name}): {error}") from error
 
 
-def _ours(module: nn.Module, name: str, input: Signal) -> Signal:
+def _ours(module: FiniteLayer, name: str, input: Signal) -> Signal:
     """Networks made by priorscope carry their own layers."""
-    if isinstance(module, (DenseModule, ConvModule, GeneralConvModule, LocallyConnectedModule)):
-        width = module.weight.shape[1 if isinstance(module, LocallyConnectedModule) else 0]
-        return input.then(module.layer, width=width, source=module, name=name)
-    if isinstance(module, AttentionModule):
-        return input.then(module.layer, width=len(module.output), source=module, name=name)
-    return input.then(_weightless(module))
-
-
-def _weightless(module: nn.Module) -> Layer:
-    """The layer behind a finite module of ours that has no weights."""
-    if isinstance(module, ActivationModule):
-        return Activation(module.phi)
-    if isinstance(module, GlobalPoolModule):
-        return GlobalAvgPool() if module.mean else GlobalSumPool()
-    if isinstance(module, WindowPoolModule):
-        return (AvgPool if module.mean else SumPool)(module.window, module.stride)
-    if isinstance(module, ScaleModule):
-        return Scale(module.factor)
-    if isinstance(module, GeneralPoolModule):
-        return module.layer
-    if isinstance(module, ZeroPadModule):
-        return ZeroPad(module.padding)
-    if isinstance(module, RMSNormModule):
-        return RMSNorm(module.epsilon)
-    if isinstance(module, GroupNormModule):
-        return GroupNorm(module.groups, module.epsilon)
-    assert isinstance(module, LayerNormModule)
-    return LayerNorm(module.epsilon)
+    width = module.channels()
+    if width is None:
+        return input.then(module.as_layer())
+    return input.then(module.as_layer(), width=width, source=module, name=name)
 
 
 def _require_vectors(name: str, input: Signal) -> None:
