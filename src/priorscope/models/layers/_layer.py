@@ -70,7 +70,7 @@ class FiniteLayer(nn.Module):
     Example:
         >>> import priorscope as ps
         >>> network = ps.models.fcn(1).network((3,), width=8)
-        >>> network[0].as_layer(), network[0].channels(), network[1].channels()
+        >>> network[1].as_layer(), network[1].channels(), network[2].channels()
         (Dense(weight_variance=2.0, bias_variance=0.0), 8, None)
     """
 
