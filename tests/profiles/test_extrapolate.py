@@ -94,37 +94,62 @@ def mistakes(share: float, n: int = 400) -> HeldOut:
 
 
 def test_few_mistakes_count_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The variance of an interval with them is that without them plus theirs, and that of a ratio plus those of both."""
+    """At the last measured size an interval with them has their variance more, and that of a ratio those of both.
+
+    How sizes are weighted changes a little with them, hence a tenth; counted twice or not at all would be ten times as far off.
+    """
     W = bootstrap_weights(400)
 
     def variance(low: float, high: float) -> float:
         return float((np.log(high / low) / (2 * norm.ppf(0.95))) ** 2)
 
     def found(name: str, share: float) -> _extrapolate.Ahead:
-        return extrapolate(name, mistakes(share), Metric.MISCLASSIFICATION, guide_of(0.5), BELIEFS[Kind.KERNEL], 800, W)
+        return extrapolate(name, mistakes(share), Metric.MISCLASSIFICATION, guide_of(0.5), BELIEFS[Kind.KERNEL], 300, W)
 
     of = {}
     for extra in (0.0, 0.01):
-        monkeypatch.setattr(_extrapolate, "_few", lambda *_, extra=extra: extra)
+        monkeypatch.setattr(_extrapolate, "_few", lambda metric, share, *_, extra=extra: np.full(len(share), extra))
         a, b = found("a", 0.1), found("b", 0.2)
         r = ratio_of(b, a)
         of[extra] = variance(a.estimate.low, a.estimate.high), variance(r.low, r.high)
         assert not any("few" in source for source in a.as_guide("a").sources)
-    np.testing.assert_allclose(of[0.01][0] - of[0.0][0], 0.01, rtol=1e-3)
-    np.testing.assert_allclose(of[0.01][1] - of[0.0][1], 0.02, rtol=1e-6)
+    np.testing.assert_allclose(of[0.01][0] - of[0.0][0], 0.01, rtol=0.1)
+    np.testing.assert_allclose(of[0.01][1] - of[0.0][1], 0.02, rtol=0.1)
 
 
 def test_what_a_bootstrap_of_few_mistakes_lacks() -> None:
     """Nine mistakes have a relative variance of 1/10, and none has 1, of which the bootstrap sees nothing."""
-    few = _extrapolate._few
-    assert few(Metric.MISCLASSIFICATION, 0.09, 100, 0.04) == pytest.approx(0.06)
-    assert few(Metric.MISCLASSIFICATION, 0.0, 100, 0.0) == 1.0
-    assert few(Metric.MISCLASSIFICATION, 0.5, 1000, 0.04) == 0.0
-    assert few(Metric.RMSE, 0.0, 100, 0.0) == 0.0
+    share, seen = np.array([0.09, 0.0, 0.99]), np.array([0.04, 0.0, 0.04])
+    np.testing.assert_allclose(_extrapolate._few(Metric.MISCLASSIFICATION, share, 100, seen), [0.06, 1.0, 0.0])
+    np.testing.assert_array_equal(_extrapolate._few(Metric.RMSE, share, 100, seen), 0.0)
     perfect = extrapolate(
         "a", mistakes(0.0), Metric.MISCLASSIFICATION, guide_of(0.5), BELIEFS[Kind.KERNEL], 300, bootstrap_weights(400)
     )
     assert perfect.estimate.high / perfect.estimate.value > np.exp(1.6448)  # a variance of at least 1
+
+
+def falling(shares: tuple[float, ...], n: int = 400) -> HeldOut:
+    """Two classes, of which so many samples are wrong at each of three sizes; who is wrong at more is wrong at fewer."""
+    design = Design.of(n, draws=1)
+    y = np.where(np.arange(n) % 2, 1.0, -1.0)[:, None]
+    place = np.random.default_rng(0).permutation(n)
+    parts = tuple(design.parts((2, 4, 6)))
+    wrong = dict(zip((2, 4, 6), shares, strict=True))
+    scores = tuple((y * np.where(place < wrong[p.eighths] * n, -1.0, 1.0)[:, None])[p.test] for p in parts)
+    return HeldOut(design, Truth(y, (y[:, 0] > 0).astype(int)), parts, scores)
+
+
+def test_no_mistake_is_no_exact_zero() -> None:
+    """After 10 % and 1 % wrong, none of 400 is a rate of up to about 3/400, and no promise of a thousandth of that later."""
+    W = bootstrap_weights(400)
+    a, b = (
+        extrapolate(name, falling(shares), Metric.MISCLASSIFICATION, guide_of(0.5), BELIEFS[Kind.NETWORK], 800, W)
+        for name, shares in (("a", (0.1, 0.01, 0.0)), ("b", (0.05, 0.01, 0.0025)))
+    )
+    for found in (a, b):
+        assert found.estimate.value >= 0.3 / 400
+        assert found.estimate.high > 1 / 400
+    assert ratio_of(b, a).low < 1 < ratio_of(b, a).high  # one mistake against none tells nobody apart
 
 
 def test_pure_noise_of_ten_classes_is_forecast_near_ninety_per_cent() -> None:

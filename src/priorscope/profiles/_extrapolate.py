@@ -127,13 +127,13 @@ def _shown(metric: Metric, values: Array, unit: float) -> Array:
     return unit * np.sqrt(values) if metric is Metric.RMSE else values
 
 
-def _few(metric: Metric, share: float, samples: int, seen: float) -> float:
-    """What the variance of the logarithm of a share lacks where mistakes are few, ``seen`` being that of the bootstrap.
+def _few(metric: Metric, share: Array, samples: int, seen: Array) -> Array:
+    """What the variance of the logarithm of each share lacks where mistakes are few, ``seen`` being that of the bootstrap.
 
     A Poisson count k with a gamma prior of shape 1 has a relative variance of 1 / (k + 1) (Gelman et al. 2013, Bayesian data
     analysis, sec. 2.6), where a bootstrap of no mistakes at all has none.
     """
-    return max(1 / (share * samples + 1) - seen, 0.0) if metric.percent else 0.0
+    return np.maximum(1 / (share * samples + 1) - seen, 0.0) if metric.percent else np.zeros_like(share)
 
 
 def _floor(metric: Metric, samples: int) -> float:
@@ -155,8 +155,10 @@ def extrapolate(
     r"""The curve of a predictor beyond the pilot, as that of its guide times a ratio learnt on the pilot.
 
     The ratio's logarithm is a straight line in log n whose slope has a prior; level and slope follow by generalised least
-    squares (Rasmussen & Williams 2006, sec. 2.7), with the covariance of a bootstrap over the tested samples. The variance at z
-    is that of the line, :math:`(\text{drift}\cdot z)^2` and the guide's own.
+    squares (Rasmussen & Williams 2006, sec. 2.7), with the covariance of a bootstrap over the tested samples and, where mistakes
+    are few, what the bootstrap lacks at each size (no mistake at all is no exact zero). The variance at z is that of the line,
+    :math:`(\text{drift}\cdot z)^2` and the guide's own. No share of mistakes is forecast below what the tested samples could tell
+    from none.
     """
     at, unit = np.array(held.eighths), held.truth.unit
     sizes, values = held.curve(metric)
@@ -166,18 +168,20 @@ def extrapolate(
     own_log, own_draws = np.log(np.maximum(values, floor)), np.log(spread)
     if guide.held is None:
         base, base_draws = guide.at(sizes.astype(float)), np.zeros_like(own_draws)
+        few = _few(metric, values, samples, _TRAINING**2 * own_draws.var(0))
     else:
         base = np.log(np.maximum(guide.held.curve(metric, held)[1], floor))
         base_draws = np.log(np.maximum(guide.held.draws(metric, weights, held), floor))
         there = np.isin(at, [m for m in guide.held.eighths if m in held.eighths])
         sizes, values, own_log, own_draws = sizes[there], values[there], own_log[there], own_draws[:, there]
         spread = spread[:, there]
+        few = _few(metric, values, samples, _TRAINING**2 * own_draws.var(0))
+        few = few + _few(metric, np.exp(base), samples, _TRAINING**2 * base_draws.var(0))
     ratio, ratio_draws = own_log - base, own_draws - base_draws
     z = np.log(sizes / sizes[-1])
     X = np.stack([np.ones_like(z), z], 1)
-    few = _few(metric, float(values[-1]), samples, _TRAINING**2 * float(own_draws[:, -1].var()))
-    scatter = np.cov(ratio_draws.T).reshape(len(z), len(z))
-    C = _TRAINING**2 * scatter + belief.nugget**2 * np.eye(len(z))
+    scatter = _TRAINING**2 * np.cov(ratio_draws.T).reshape(len(z), len(z)) + np.diag(few)
+    C = scatter + belief.nugget**2 * np.eye(len(z))
     inverse = np.linalg.inv(C)
     P = np.diag([0.0, belief.slope_sd**-2])
     spread_of_line = np.linalg.inv(X.T @ inverse @ X + P)
@@ -188,22 +192,25 @@ def extrapolate(
     zg = np.log(grid / sizes[-1])
     A = np.stack([np.ones_like(zg), zg], 1)
     log = guide.at(grid) + A @ line
+    if metric.percent:
+        log = np.maximum(log, np.log(floor))
     weight = A @ gain  # (grid, sizes): how the measured ratios enter
     centred = ratio_draws - ratio_draws.mean(0)
     sampling = _TRAINING**2 * (centred @ weight.T + guide.draws[:, None]).var(0)
-    prior = ((A @ spread_of_line) * A).sum(1) - ((weight @ (_TRAINING**2 * scatter)) * weight).sum(1)
+    rare = np.maximum(weight**2 @ few, few[-1])  # sizes share their samples: several hardly say more than the last
+    prior = ((A @ spread_of_line) * A).sum(1) - ((weight @ scatter) * weight).sum(1)
     prior = np.maximum(prior, 0.0) + (belief.drift * np.maximum(zg, 0.0)) ** 2
     growth = interpolate_over_log(grid, guide.grid, guide.variance)
-    total = sampling + prior + growth + few
+    total = sampling + prior + growth + rare
     half = float(norm.ppf(0.5 + level / 2)) * np.sqrt(total)
     most = 1.0 if metric.percent else np.inf
     middle, low, high = (_shown(metric, np.minimum(np.exp(log + side * half), most), unit) for side in (0, -1, 1))
     measured = [_shown(metric, v, unit) for v in (values, *_measured_ends(spread, values, metric, samples))]
     curve = ErrorCurve(sizes, measured[0], measured[1], measured[2], grid, middle, low, high)
-    here, own = (float(interpolate_over_log(to, grid, v)) for v in (log, prior))
+    here, own, lacking = (float(interpolate_over_log(to, grid, v)) for v in (log, prior, rare))
     x = np.array([1.0, np.log(to / sizes[-1])])
     draws = here + centred @ (x @ gain) + guide.draws
-    sources = {**guide.sources, name: own, _FEW.format(name): few}
+    sources = {**guide.sources, name: own, _FEW.format(name): lacking}
     return Ahead(curve, curve.at(to), here, draws, sources, held, log, prior + growth, _power(metric))
 
 

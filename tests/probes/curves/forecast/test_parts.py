@@ -30,7 +30,6 @@ def test_bins_of_modes_err_as_the_modes_one_by_one(ridge: float) -> None:
 def test_errors_of_an_offset_curve_are_weighted_by_their_own_covariance(monkeypatch: pytest.MonkeyPatch) -> None:
     """One offset c and (nearly) no drift leave generalised least squares on log(E - c). Its covariance is sampled here:
     E drawn with its own covariance, log(E - c) taken of each draw."""
-    monkeypatch.setattr(_power_law, "_OFFSETS", {0.6: 1.0})
     monkeypatch.setattr(_power_law, "_DRIFTS", {1e-9: 1.0})
     sizes, at = np.geomspace(20, 300, 9), np.array([2400.0])
     c = 0.6 * (0.2 + 3.0 * 300**-0.8)
@@ -47,10 +46,22 @@ def test_errors_of_an_offset_curve_are_weighted_by_their_own_covariance(monkeypa
     mean = ahead @ line
     scatter = np.sqrt(ahead @ np.linalg.inv((half @ X).T @ (half @ X)) @ ahead)
     share = np.exp(mean) / (np.exp(mean) + c)  # d log(e^m + c) / dm
-    found, spread = local_power_law(sizes, errors, noise - 0.02**2 * np.eye(9), at)
+    found, spread = local_power_law(sizes, errors, noise - 0.02**2 * np.eye(9), at, {0.6: 1.0})
     # draws of 5 % at the most bend the logarithm by 5 %^2, and a covariance of 400,000 draws is good to 0.3 %
     assert found[0] == pytest.approx(np.log(np.exp(mean) + c), abs=5e-3)
     assert spread[0] == pytest.approx(share * scatter, rel=0.03)
+
+
+def test_noise_that_stays_is_seen_where_it_is_expected() -> None:
+    """Half of the last error is noise: with even a little belief in noise the curve's own bend tells, and without it does not."""
+    sizes, at = np.geomspace(20, 300, 12), np.array([2400.0])
+    errors = 0.1 + 0.1 * (sizes / 300) ** -0.9
+    truth = 0.1 + 0.1 * 8**-0.9
+    common = 0.03**2 * np.ones((12, 12))  # tested on the same samples
+    told, told_scatter = local_power_law(sizes, errors, common, at, _power_law.NOISY)
+    plain, _ = local_power_law(sizes, errors, common, at)
+    assert abs(told[0] - np.log(truth)) < 1.645 * told_scatter[0]
+    assert abs(told[0] - np.log(truth)) < 0.5 * abs(plain[0] - np.log(truth))
 
 
 def _kernel(scale: float):
@@ -69,7 +80,9 @@ def test_the_interval_joins_scatter_and_the_spread_of_the_estimators(found: ps.p
     and what the two estimators (weights 0.7 and 0.3) lie apart, a two-point distribution of variance 0.7 * 0.3 * gap^2."""
     beyond = found.grid > 2 * found.curve.sizes[-1]
     sizes = found.curve.sizes.astype(float)
-    scatter = local_power_law(sizes, found.curve.error, np.cov(np.log(found.curve.draws).T), found.grid)[1][beyond]
+    scatter = local_power_law(
+        sizes, found.curve.error, np.cov(np.log(found.curve.draws).T), found.grid, _power_law.NOISY
+    )[1][beyond]
     scatter = np.maximum(scatter, np.log(found.curve.draws[:, -1]).std() + 0.01)
     gap = np.log(found.estimators["power law"] / found.estimators["spectral theory"])[beyond]
     z = norm.isf(0.1)

@@ -11,7 +11,7 @@ from scipy.stats import norm
 from priorscope.probes.curves._learning_curve import LearningCurve, check_ridge, measure
 from priorscope.probes.curves.forecast._caution import Caution, CautionKind
 from priorscope.probes.curves.forecast._kernel_pca import pca_exponents
-from priorscope.probes.curves.forecast._power_law import local_power_law
+from priorscope.probes.curves.forecast._power_law import NOISY, OFFSETS, local_power_law
 from priorscope.probes.curves.forecast._result import Forecast
 from priorscope.probes.curves.forecast._spectral import fit_spectral
 from priorscope.probes.curves.pilot import Pilot
@@ -118,7 +118,8 @@ def forecast_gram(
     inside = grid <= sizes[-1]
     measured = interpolate_over_log(grid, sizes, y)
 
-    straight, scatter = local_power_law(sizes, curve.error, np.cov(draws.T), grid)
+    offsets = NOISY if ridge == "tuned" else OFFSETS  # who tunes a ridge expects noise
+    straight, scatter = local_power_law(sizes, curve.error, np.cov(draws.T), grid, offsets)
     logs = {"power law": straight}
     alpha, beta, exponent = pca_exponents(gram, pilot.targets)
     exponents = {"kernel PCA eigenvalues": alpha, "kernel PCA power": beta, "kernel PCA error": exponent}

@@ -2,12 +2,13 @@ r"""Extrapolation of a measured learning curve: a power law whose exponent drift
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["local_power_law"]
+__all__ = ["NOISY", "OFFSETS", "local_power_law"]
 
 Array = NDArray[np.float64]
 
@@ -20,7 +21,8 @@ _DRIFTS = {
 }  # standard deviation of the change of the exponent over one e-fold of samples: prior odds
 _SETTLING = 1.0  # the variance of that drift grows like this power of (largest size / size): curves bend early
 _NUGGET = 0.02  # log-error of one measured size that it shares with no other
-_OFFSETS = {0.0: 1.0, 0.25: 0.01, 0.5: 0.01}  # share of the last error that never goes away: prior odds
+OFFSETS = {0.0: 1.0, 0.25: 0.01, 0.5: 0.01}  # share of the last error that never goes away: prior odds
+NOISY = {0.0: 1.0, 0.25: 0.05, 0.5: 0.05, 0.75: 0.05, 0.9: 0.05}  # the same for squared errors, in which noise stays
 _STEPS = 256  # of the quadrature over the drift
 
 
@@ -33,7 +35,9 @@ def _drift_covariance(z: Array) -> Array:
     return np.asarray(reach @ reach.T)
 
 
-def local_power_law(sizes: Array, errors: Array, covariance: Array, at: Array) -> tuple[Array, Array]:
+def local_power_law(
+    sizes: Array, errors: Array, covariance: Array, at: Array, offsets: Mapping[float, float] = OFFSETS
+) -> tuple[Array, Array]:
     r"""Log-error at sizes ``at`` and its standard deviation, from errors measured at ``sizes``.
 
     With :math:`z = \log(p/p_{max})` the model is :math:`\log(E - c) = a + b z + w(z)`, where a and b are free, w is an
@@ -41,8 +45,8 @@ def local_power_law(sizes: Array, errors: Array, covariance: Array, at: Array) -
     curve) and the measured log-errors have the
     ``covariance`` of the bootstrap plus a nugget: neighbouring sizes are tested on the same samples, so their errors are
     mostly one common error of the level, which a weighted fit must not take for independent points. The best linear unbiased
-    prediction (Rasmussen & Williams 2006, eqs. 2.41-2.42) is averaged over offsets c and speeds of the drift, weighted by their
-    restricted likelihood.
+    prediction (Rasmussen & Williams 2006, eqs. 2.41-2.42) is averaged over ``offsets`` c (shares of the lowest error, with prior
+    odds) and speeds of the drift, weighted by their restricted likelihood.
     """
     last = np.arange(len(sizes)) >= len(sizes) - 3  # three at the least
     inside = (sizes >= sizes.max() / _WINDOW * 0.999) | last
@@ -53,7 +57,7 @@ def local_power_law(sizes: Array, errors: Array, covariance: Array, at: Array) -
     unit = _drift_covariance(np.append(z, np.maximum(target, z[0])))
     X, ahead = (np.stack([np.ones_like(v), v], 1) for v in (z, target))
     found = []
-    for (share, odds), (speed, belief) in product(_OFFSETS.items(), _DRIFTS.items()):
+    for (share, odds), (speed, belief) in product(offsets.items(), _DRIFTS.items()):
         drift = speed**2 * unit
         cross, own = drift[n:, :n], np.diag(drift)[n:]
         offset = share * E.min()
