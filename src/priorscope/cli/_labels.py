@@ -51,6 +51,7 @@ def labels(
                 "dimension": found.dimension,
                 "stop": found.stopping.worth_it,
                 "labels_met_when_stopping": found.stopping.met,
+                "stop_measured_at": found.stopping.n_train,
                 "suspects": found.worst().to_dict("records"),
                 "notes": list(found.notes),
             }

@@ -46,6 +46,7 @@ REGISTRY: dict[str, str] = {
     "parity": "priorscope.papers.universality._parity",
     "sgd-universality": "priorscope.papers.universality._sgd",
     "early-stopping": "priorscope.papers.early_stopping._stopping",
+    "early-stopping-steps": "priorscope.papers.early_stopping._steps",
     "jacobian-alignment": "priorscope.papers.early_stopping._alignment",
     "implicit-bias": "priorscope.papers.implicit_bias._geometry",
     "rich-kernel": "priorscope.papers.implicit_bias._rich_kernel",

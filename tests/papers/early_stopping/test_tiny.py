@@ -23,7 +23,7 @@ def made_up_images(*, size, n_train, n_test, seed):
     return Dataset(parts[0][0], parts[1][0], "made-up", names, parts[0][1], parts[1][1])
 
 
-@pytest.mark.parametrize("name", ["early-stopping", "jacobian-alignment"])
+@pytest.mark.parametrize("name", ["early-stopping", "early-stopping-steps", "jacobian-alignment"])
 def test_tiny_points_run_and_give_no_verdicts(name, monkeypatch):
     monkeypatch.setattr("priorscope.data.cifar10", made_up_images)
     paper = papers.load(name)

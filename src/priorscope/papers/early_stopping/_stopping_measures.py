@@ -44,7 +44,7 @@ def geometric_rate(table: pd.DataFrame) -> Measured:
         for r in part.to_dict("records"):
             at, log = np.asarray(r["steps_at"], dtype=float), np.asarray(r["log_loss"], dtype=float)
             rates.append(float(((log[0] - log[1:]) / at[1:]).min()))
-        cells[f"width {int(width)}"] = over_draws(rates)
+        cells[f"width {width:.0f}"] = over_draws(rates)
     return lowest(cells, f"n = {int(rows['n'].iloc[0])}")
 
 
@@ -64,7 +64,9 @@ def growth(table: pd.DataFrame, column: str) -> Measured:
         if wide.shape[1] < 2:
             raise NotMeasured("one size has no exponent")
         sizes = np.log(wide.columns.to_numpy(float))
-        slopes[f"K = {K}, C = {C}"] = [float(np.polyfit(sizes, np.log(row), 1)[0]) for row in wide.to_numpy(float)]
+        slopes[f"K = {K:.0f}, C = {C:.0f}"] = [
+            float(np.polyfit(sizes, np.log(row), 1)[0]) for row in wide.to_numpy(float)
+        ]
     note = ", ".join(f"{name} {np.mean(v):.3f}" for name, v in slopes.items())
     return Measured(over_draws(np.mean(list(slopes.values()), axis=0)), f"mean over {note}")
 
@@ -82,7 +84,7 @@ def part_ratio(table: pd.DataFrame, rate: float) -> Measured:
         kept = (1 - rate) ** 2 + rate**2 / (K - 1)
         derived = (kept + (1 - kept) * K * C / part["n"].iloc[0]) ** 0.5
         ratios.append((part[f"part_{rate:g}"] / derived).to_numpy(float))
-        told.append(f"K = {K}, C = {C}: {part[f'part_{rate:g}'].mean():.3f} for {derived:.3f}")
+        told.append(f"K = {K:.0f}, C = {C:.0f}: {part[f'part_{rate:g}'].mean():.3f} for {derived:.3f}")
     return Measured(over_draws(np.mean(ratios, axis=0)), f"n = {int(rows['n'].iloc[0])}; {', '.join(told)}")
 
 
@@ -102,7 +104,7 @@ def steps_exponent(table: pd.DataFrame) -> Measured:
         found.append(float(np.exp(np.log(at[i - 1]) + x * np.log(at[i] / at[i - 1]))))
     rows = rows.assign(half=found)
     means = ", ".join(
-        f"{L}: {rows.loc[rows['clusters'] == L, 'half'].mean():.1f}" for L in sorted(set(rows["clusters"]))
+        f"{L:.0f}: {rows.loc[rows['clusters'] == L, 'half'].mean():.1f}" for L in sorted(set(rows["clusters"]))
     )
     return Measured(exponent_over_draws(rows, "clusters", "half"), f"steps by clusters {means}")
 

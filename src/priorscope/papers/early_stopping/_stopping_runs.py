@@ -113,7 +113,7 @@ def _descend(clean: Dataset, noisy: Dataset, point: Point, *, forecast: bool = F
     network = models.OneHiddenLayer(
         clean.inputs.shape[1], point["width"], clean.n_outputs, activation="relu", seed=point["seed"]
     )
-    rate = 1.0 / _largest(network, clean.inputs)
+    rate = point["learning_rate"] if "learning_rate" in point else 1.0 / _largest(network, clean.inputs)
     descent = GradientDescent(
         learning_rate=rate, steps=point["steps"], centre=True, record=60, keep=("outputs", "params")
     )

@@ -64,6 +64,7 @@ class Labels(Finding):
             "information": {"dimension": self.found.dimension, "share": self.found.information},
             "stop_early": stop.worth_it,
             "labels_met_when_stopping": stop.met,
+            "stop_measured_at": stop.n_train,
             "sentences": self.sentences(),
         }
 
@@ -80,8 +81,8 @@ class Labels(Finding):
             ),
             figure(
                 "stopping", self.found.stopping.chart().properties(width=420, height=180), "Squared error along training.",
-                "Gradient flow of the best kernel: training and left-out squared error; the rule is where to stop, the band "
-                "what is not told apart from it.",
+                f"Gradient flow of the best kernel with {self.found.stopping.n_train:,} training samples: training and left-out "
+                "squared error; the rule is where to stop, the band what is not told apart from it.",
             ),
         ]  # fmt: skip
         if self.pictures is not None and len(named):

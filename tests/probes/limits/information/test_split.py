@@ -47,6 +47,35 @@ def test_values_and_parts_are_those_of_the_dense_jacobian():
         assert split.effort[name] == pytest.approx(np.linalg.norm(part / lam[:7]) / np.linalg.norm(v), rel=1e-5)
         assert abs(split.information[name] - np.linalg.norm(U[:, 1:8].T @ v) / np.linalg.norm(v)) > 1e-3  # control
     assert split.chance == pytest.approx(np.sqrt(7 / 36))
+    inside = np.linalg.norm(U[:, :7].T @ z.reshape(-1).numpy())
+    assert split.project(z) == pytest.approx((inside, np.sqrt(float((z**2).sum()) - inside**2)), rel=1e-5)
+    with pytest.raises(ValueError, match="36 finite numbers"):
+        split.project(z[:2])
+
+
+def test_the_energy_left_over_is_that_of_the_dense_jacobian():
+    net, rng = small(), np.random.default_rng(0)
+    x = torch.from_numpy(rng.normal(size=(40, 5)))
+    lam = np.linalg.svd(dense(net, x), compute_uv=False)
+    truth = float((lam[:4] ** 2).sum() / (lam**2).sum())
+    found = [information_split(net, x, x[:, :3], dimension=4, seed=s).energy for s in range(6)]
+    noise = np.std(found, ddof=1) / 6**0.5
+    assert abs(np.mean(found) - truth) < 5 * noise
+    assert abs(truth - 1) > 10 * noise  # control: what is left over is seen
+    assert abs(np.mean(found) - float((lam[:5] ** 2).sum() / (lam**2).sum())) > 5 * noise  # and one direction more
+
+
+def test_what_labels_in_random_order_have_is_the_mean_over_orders():
+    net, rng = small(), np.random.default_rng(0)
+    x = torch.from_numpy(rng.normal(size=(30, 5)))
+    labels = torch.from_numpy(rng.integers(3, size=30))
+    split = information_split(net, x, labels, dimension=6)
+    y = torch.nn.functional.one_hot(labels, 3).double().numpy()
+    parts = [np.linalg.norm(split.vectors.T @ y[rng.permutation(30)].reshape(-1)) ** 2 / 30 for _ in range(4000)]
+    noise = np.std(parts) / 4000**0.5
+    assert abs(split.shuffled**2 - np.mean(parts)) < 5 * noise
+    assert abs(split.chance**2 - np.mean(parts)) > 5 * noise  # a random direction has less: one-hot labels have a mean
+    assert f"in random order: {100 * split.shuffled**2:.0f} %" in split.sentence()
 
 
 def clusters(n, seed):

@@ -21,6 +21,7 @@ __all__ = ["EarlyStopping", "early_stopping"]
 
 Array = NDArray[np.float64]
 PER_DECADE = 12  # times looked at
+ROUNDING = 1e-13  # of the largest eigenvalue: below, an eigenvalue is taken for zero
 END = 0.01  # of the first training loss: where training ends, unless all labels are met before
 
 
@@ -51,7 +52,7 @@ class EarlyStopping:
 
     @property
     def worth_it(self) -> bool:
-        """Whether training to the end surely does harm."""
+        """Whether training until all labels are fitted surely does harm."""
         return self.harm.low > 0
 
     @property
@@ -76,7 +77,10 @@ class EarlyStopping:
     def sentence(self) -> str:
         """When to stop and what it saves, in one sentence."""
         if not self.worth_it:
-            return f"Training to the end does no measurable harm with {self.n_train:,} training samples: no need to stop early."
+            return (
+                f"Training until all labels are fitted does no measurable harm with {self.n_train:,} training samples: "
+                "no need to stop early."
+            )
         seen = (
             f"when the training loss is {100 * self._at(self.train_loss) / self.train_loss[0]:.0f} % of its first value"
             if self.met is None
@@ -116,8 +120,9 @@ def _flow(K: Array, targets: Array, cross: Array, times: Array, outputs: int = 1
     """Outputs (T, …) of gradient flow on the training rows and on the ``cross`` rows, ``outputs`` rows per sample."""
     n = len(K) // outputs
     lam, U = np.linalg.eigh(K)
-    lam = np.maximum(lam, 1e-14 * max(float(lam[-1]), 1e-300))
-    inside = U.T @ targets
+    noise = max(ROUNDING * float(lam[-1]), -2 * float(lam[0]))  # a negative eigenvalue is a rounding error
+    inside = (U.T @ targets) * (lam > noise)[:, None]  # what is not told apart from rounding is never learnt
+    lam = np.maximum(lam, max(noise, 1e-300))
     done = -np.expm1(-times[:, None] * lam / n)  # (T, n)
     train = np.einsum("ij,tj,jc->tic", U, done, inside, optimize=True)
     apart = np.einsum("ij,tj,jc->tic", cross @ U, done / lam, inside, optimize=True)

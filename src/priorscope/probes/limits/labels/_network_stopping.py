@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 from torch import Tensor, nn
 
 from priorscope.checks import FRACTION, SEED, checked, whole
@@ -37,8 +39,10 @@ def network_stopping(
     y = targets.reshape(len(targets), -1)
     if len(y) != len(inputs):
         raise ValueError(f"network_stopping needs one target per input; got {len(y)} for {len(inputs)}.")
+    exact = copy.deepcopy(network).double()  # small eigenvalues drown in the rounding of single precision
+    x = inputs.double() if inputs.is_floating_point() else inputs
     if y.numel() <= LARGEST:
-        gram = empirical_ntk(network, inputs, outputs="full")
+        gram = empirical_ntk(exact, x, outputs="full")
     else:
-        gram = empirical_ntk(network, inputs) / y.shape[1]
+        gram = empirical_ntk(exact, x) / y.shape[1]
     return early_stopping(gram.detach().cpu().numpy(), y.cpu().numpy(), folds=folds, level=level, seed=seed)
