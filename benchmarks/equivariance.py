@@ -31,7 +31,7 @@ from _results import row, write
 import priorscope as ps
 
 Rows = list[dict[str, Any]]
-PEER_REPEATS = 40  # of runs of a fraction of a millisecond
+PEER_REPEATS = 100  # of runs of a fraction of a millisecond
 
 
 def in_turn(first: Callable[[], object], second: Callable[[], object], repeats: int) -> tuple[float, float]:
