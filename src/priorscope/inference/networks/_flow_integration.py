@@ -51,7 +51,8 @@ class Integration:
         self.t = torch.zeros(K, dtype=torch.float64)
         self.steps, self.trials = torch.zeros(K, dtype=torch.long), torch.zeros(K, dtype=torch.long)
         tiny = torch.finfo(flow.dtype).tiny
-        self.scale = torch.where(self.size > 0, self.value / self.size.clamp(min=tiny), 1.0).double()
+        known = (self.size > 0) & (self.value > 0)  # logarithms of losses may start at zero or below
+        self.scale = torch.where(known, self.value / self.size.clamp(min=tiny), 1.0).double()
         self.dt = 1e-3 * self.scale
         self.finished = self.stop(self.loss, self.F, term.y)
         self.record = FlowRecord(flow.recorded_times(), flow.time, self.value, self.states())
