@@ -22,6 +22,7 @@ __all__ = ["PAPER"]
 
 Array = NDArray[np.float64]
 DATA = ("sparse", "digits")
+FIRST = 20  # seeds that the first version has not used
 LOSS = 0.025  # "how small does α need to be to get L < 0.025"
 
 
@@ -50,7 +51,7 @@ def grid(scale: str) -> list[Point]:
         "paper": (1000, (60, 80, 100, 150, 200, 300, 400)),
     }[scale]
     points: list[Point] = []
-    for s in range(seeds):
+    for s in range(FIRST, FIRST + seeds):
         points += [{"kind": "flow", "depth": depth, "scale": a, "seed": s} for depth, a in flows]
         points += [{"kind": "ends", "data": data, "depth": depth, "seed": s} for data in DATA for depth in (2, 3)]
         points += [{"kind": "learning", "d": d, "m": m, "seed": s} for m in samples]
@@ -99,13 +100,22 @@ def _flow(point: Point) -> Metrics:
 
 
 def _ends(point: Point) -> Metrics:
-    """Distances to the least l1 and l2 norm over scales, on sparse problems and on digits."""
-    from priorscope.probes import initial_scale
+    """Norms over the least ones, minus 1, and distances to the fits that have them, over scales."""
+    from priorscope.probes import initial_scale, minimum_norm
 
     x, y = digit_images(20, point["seed"]) if point["data"] == "digits" else _sparse(20, 60, 3, point["seed"])[:2]
     scales = np.geomspace(1e-4, 10, 11) if point["depth"] == 2 else np.geomspace(1e-2, 10, 7)
     found = initial_scale(x, y, scales=scales.tolist(), depth=point["depth"])
-    return {"scales": found.scales, "to_l1": found.to_l1, "to_l2": found.to_l2, "transition": found.transition}
+    table = found.table()
+    least = [float(np.linalg.norm(minimum_norm(x, y, norm), order)) for norm, order in (("l1", 1), ("l2", 2))]
+    return {
+        "scales": found.scales,
+        "to_l1": found.to_l1,
+        "to_l2": found.to_l2,
+        "l1_excess": table["l1_norm"].to_numpy(float) / least[0] - 1,
+        "l2_excess": table["l2_norm"].to_numpy(float) / least[1] - 1,
+        "transition": found.transition,
+    }
 
 
 def _learning(point: Point) -> Metrics:
@@ -133,20 +143,25 @@ def _explicit(point: Point) -> Metrics:
     return {"quartic": float(np.abs(quartic / size).max()), "apart": float(max(apart)) / between}
 
 
-def flow_off(table: pd.DataFrame, depth: int, column: str = "off") -> Measured:
+def flow_off(table: pd.DataFrame, depth: int) -> Measured:
     """The largest distance between the end of the flow and the least Q, over scales and draws."""
     rows = cell(table, kind="flow", depth=depth)
-    worst = rows.groupby("scale")[column].max() if column == "off" else rows.groupby("scale")[column].min()
+    worst = rows.groupby("scale")["off"].max()
     listed = ", ".join(f"α = {a:g}: {v:.2g}" for a, v in worst.items())
     unfitted = int((rows["fitted"] < 1).sum())
-    value = worst.max() if column == "off" else worst.min()
-    return Measured(exact(float(value)), f"{listed}; {unfitted} of {len(rows)} flows did not fit")
+    return Measured(exact(float(worst.max())), f"{listed}; {unfitted} of {len(rows)} flows did not fit")
+
+
+def control(table: pd.DataFrame) -> Measured:
+    """How many times farther the least Q of four fifths the scale is from the end of the flow, at the least."""
+    rows = cell(table, kind="flow")
+    return Measured(exact(float((rows["control"] / rows["off"]).min())), f"{len(rows)} flows")
 
 
 def at_end(table: pd.DataFrame, column: str, depth: int) -> Measured:
-    """The distance to the least norm at the outermost scale, relative to that between the two ends; the larger of both data."""
+    """The norm over the least, minus 1, at the outermost scale; the larger of both data."""
     rows = cell(table, kind="ends", depth=depth)
-    place = 0 if column == "to_l1" else -1
+    place = 0 if column == "l1_excess" else -1
 
     def outermost(data: str) -> Interval:
         return over_draws([float(np.asarray(v)[place]) for v in cell(rows, data=data)[column]])
@@ -251,11 +266,7 @@ CLAIMS = (
         checks=(
             Check("largest distance, depth 2", partial(flow_off, depth=2), at_most(1e-8)),
             Check("largest distance, depth 3", partial(flow_off, depth=3), at_most(1e-8)),
-            Check(
-                "distance from the least Q of four fifths the scale",
-                partial(flow_off, depth=2, column="control"),
-                above(1e-7),
-            ),
+            Check("times farther from the least Q of four fifths the scale", control, above(10)),
         ),
         changes="q(b) has √(4 + b²) where the slide prints √(4 − b²), complex above 2; depth 3 is from Woodworth et al. (2020)",
     ),
@@ -264,9 +275,13 @@ CLAIMS = (
         f"{SOURCE}, scale of init",
         "a large initial scale gives the fit of least l2 norm, a small one that of least l1 norm",
         checks=(
-            Check("distance to the least l2 norm at α = 10", partial(at_end, column="to_l2", depth=2), at_most(0.01)),
             Check(
-                "distance to the least l1 norm at α = 0.0001", partial(at_end, column="to_l1", depth=2), at_most(0.02)
+                "l2 norm over the least at α = 10, minus 1", partial(at_end, column="l2_excess", depth=2), at_most(0.01)
+            ),
+            Check(
+                "l1 norm over the least at α = 0.0001, minus 1",
+                partial(at_end, column="l1_excess", depth=2),
+                at_most(0.02),
             ),
         ),
     ),
@@ -276,8 +291,8 @@ CLAIMS = (
         "on the squared loss diagonal networks of more layers tend to the least l1 norm too",
         checks=(
             Check(
-                "distance to the least l1 norm at α = 0.01, depth 3",
-                partial(at_end, column="to_l1", depth=3),
+                "l1 norm over the least at α = 0.01, minus 1, depth 3",
+                partial(at_end, column="l1_excess", depth=3),
                 at_most(0.02),
             ),
         ),
@@ -310,5 +325,5 @@ CLAIMS = (
 )
 
 PAPER = Paper(
-    "rich-kernel", "From the rich regime to the kernel's by initial scale", SOURCE, 1, grid, run, CLAIMS, chart
+    "rich-kernel", "From the rich regime to the kernel's by initial scale", SOURCE, 2, grid, run, CLAIMS, chart
 )
