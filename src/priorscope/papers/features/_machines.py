@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -68,9 +69,18 @@ def _table(name: str) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     return torch.cat([table.inputs, table.test.inputs]).numpy(), torch.cat([labels[0], labels[1]]).numpy()
 
 
-def _run_table(point: Point) -> Metrics:
-    """Accuracies on one half of a table's rows by predictors fitted to the other, inputs standardised."""
-    from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+@dataclass(frozen=True, eq=False)
+class TableFold:
+    """One half of a table's rows to fit, standardised by its own means, and the other to test."""
+
+    split: data.Split
+    labels: NDArray[np.int64]
+    new: Tensor
+    wanted: NDArray[np.int64]
+
+
+def table_fold(point: Point) -> TableFold:
+    """The fold of a point: up to ``rows`` rows, halves that keep the shares of the classes."""
     from sklearn.model_selection import StratifiedKFold
 
     x, y = _table(point["table"])
@@ -83,30 +93,39 @@ def _run_table(point: Point) -> Metrics:
     z = (x[rows] - mean) / np.where(scale > 0, scale, 1.0)
     targets = np.eye(labels.max() + 1)[labels]
     split = data.Split(torch.from_numpy(z[train]), torch.from_numpy(targets[train]))
-    new = torch.from_numpy(z[test])
+    return TableFold(split, labels[train], torch.from_numpy(z[test]), labels[test])
+
+
+def _run_table(point: Point) -> Metrics:
+    """Accuracies on one half of a table's rows by predictors fitted to the other, inputs standardised."""
+    from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+
+    fold = table_fold(point)
+    split, new = fold.split, fold.new
+    inside, outside = split.inputs.numpy(), new.numpy()
 
     def accuracy(scores: NDArray[np.float64]) -> float:
-        return float((scores.argmax(1) == labels[test]).mean())
+        return float((scores.argmax(1) == fold.wanted).mean())
 
     learnt = FeatureMachine().fit(models.laplace(), split)
     plain = FeatureMachine(rounds=0).fit(models.laplace(), split)
-    forest = RandomForestClassifier(300, random_state=0).fit(z[train], labels[train])
-    boosted = HistGradientBoostingClassifier(random_state=0).fit(z[train], labels[train])
+    forest = RandomForestClassifier(300, random_state=0).fit(inside, fold.labels)
+    boosted = HistGradientBoostingClassifier(random_state=0).fit(inside, fold.labels)
     assert learnt.plan is not None
     return {
         "features": accuracy(learnt.predict(new).numpy()),
         "laplace": accuracy(plain.predict(new).numpy()),
-        "tangent kernel": accuracy(_tangent(split, new)),
-        "random forest": float((forest.predict(z[test]) == labels[test]).mean()),
-        "boosting": float((boosted.predict(z[test]) == labels[test]).mean()),
+        "tangent kernel": accuracy(tangent_scores(split, new)),
+        "random forest": float((forest.predict(outside) == fold.wanted).mean()),
+        "boosting": float((boosted.predict(outside) == fold.wanted).mean()),
         "rounds": learnt.rounds,
         "gain": 1 - learnt.plan.loss / learnt.plan.losses[0],
         "setting": str(learnt.setting),
-        "n_train": len(train),
+        "n_train": len(split.inputs),
     }
 
 
-def _tangent(split: data.Split, new: Tensor) -> NDArray[np.float64]:
+def tangent_scores(split: data.Split, new: Tensor) -> NDArray[np.float64]:
     """Ridge regression with the tangent kernel of one to three hidden layers, depth and ridge by leave-one-out."""
     y = split.targets.numpy()
     best: tuple[float, NDArray[np.float64]] | None = None
