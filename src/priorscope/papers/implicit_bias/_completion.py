@@ -88,7 +88,7 @@ def _sensing(point: Point) -> Metrics:
     )
     left, right = fitted.params[0].numpy().reshape(2, n, 2 * n)
     M = left @ right.T
-    least = float(np.linalg.norm(minimum_nuclear_norm(A, y), "nuc"))
+    least = float(np.linalg.norm(minimum_nuclear_norm(A, y, tolerance=1e-6), "nuc"))
     return {
         "fitted": float(fitted.finished.all()),
         "error": float(np.linalg.norm(M - truth) / np.linalg.norm(truth)),
@@ -220,7 +220,7 @@ PAPER = Paper(
     "matrix-completion",
     "Completing matrices, from the rich regime to the kernel's",
     SOURCE,
-    1,
+    2,
     grid,
     run,
     CLAIMS,
