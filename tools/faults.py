@@ -4,7 +4,7 @@ Found on the syntax tree of functions alone. Left out by rule, for no test could
 messages, f-strings, charts, tables and pages), type hints, decorators, defaults, module-level settings, our own
 ``assert`` lines, floors and tolerances below ``FLOOR``, grids of what a paper runs, arithmetic on seeds, statements about
 speed (names that match ``SPEED``), the shape of the first of a batch, which is that of the last, and single numbers
-in ``where``, which stand in for what is not used.
+in ``where``, which stand in for what is not used; the tail of quantiles at evenly spaced levels whose order is lost.
 """
 
 from __future__ import annotations
@@ -191,6 +191,9 @@ class _Finder:
         if isinstance(node, ast.keyword):
             if node.arg is None or not SPEED.search(node.arg):
                 self.expression(node.value)
+            return
+        if isinstance(node, ast.Call) and _name(node.func) == "unique" and _spaced_quantiles(node.args):
+            self.expression(node.args[0].args[0])  # levels evenly spaced from 0 to 1, sorted: both tails are the same
             return
         if isinstance(node, ast.Call) and _name(node.func) == "where" and len(node.args) == 3:
             lone = [_number(part) is not None for part in node.args[1:]].count(True) == 1
@@ -408,6 +411,22 @@ def _is_sequence(node: ast.AST) -> bool:
         return _name(node.func) in {"list", "tuple", "str", "sorted", "join", "repr", "tolist", "Path"}
     text = isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)
     return text or isinstance(node, ast.JoinedStr | ast.List | ast.Tuple | ast.ListComp | ast.Dict | ast.Set)
+
+
+def _spaced_quantiles(args: list[ast.expr]) -> bool:
+    """Quantiles at ``linspace(0, 1, …)``, cut alike at both ends or whole."""
+    if (
+        len(args) != 1
+        or not isinstance(args[0], ast.Call)
+        or _name(args[0].func) != "quantile"
+        or len(args[0].args) != 2
+    ):
+        return False
+    levels = args[0].args[1]
+    if isinstance(levels, ast.Subscript) and ast.unparse(levels.slice) == "1:-1":
+        levels = levels.value
+    spaced = isinstance(levels, ast.Call) and _name(levels.func) == "linspace"
+    return spaced and [_number(a) for a in levels.args[:2]] == [0, 1]
 
 
 def _only_words(node: ast.AST) -> bool:

@@ -237,3 +237,22 @@ def test_what_is_claimed_is_as_large_as_its_larger_end():
     assert claimed(-3.0, -1.0, within=0.1).scale == 3
     assert claimed(1.0, 3.0, within=0.1).scale == 3
     assert claimed(0.0, within=0.2).scale == 0.2
+
+
+INF = float("inf")
+
+
+@pytest.mark.parametrize(
+    ("interval", "verdicts"),
+    [
+        ((0.5, -INF, INF), ["not shown"] * 5),  # one seed tells nothing; the rounding of an infinite end is no rounding
+        ((0.5, -INF, 0.8), ["not shown", "not shown", "holds", "not shown", "not shown"]),
+        ((0.5, 0.2, INF), ["not shown", "holds", "not shown", "holds", "not shown"]),
+        ((3.0, 2.5, INF), ["fails", "holds", "fails", "holds", "fails"]),
+        ((-3.0, -INF, -2.0), ["fails", "fails", "holds", "fails", "fails"]),
+        ((INF, INF, INF), ["fails", "holds", "fails", "holds", "fails"]),
+    ],
+)
+def test_an_end_that_is_not_known_lies_beyond_every_bound(interval, verdicts):
+    expected = (between(0, 1), above(0), below(1), at_least(0), claimed(0.5, within=0.3))
+    assert [judge_interval(Interval(*interval), expect) for expect in expected] == verdicts

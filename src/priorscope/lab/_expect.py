@@ -77,6 +77,8 @@ class Expectation:
         """1 when ``x`` lies above the bound, -1 below, 0 on it (up to rounding)."""
         if math.isinf(bound):
             return -1 if bound > 0 else 1
+        if math.isinf(x):  # an end that is not known lies beyond any bound, not within rounding of it
+            return 1 if x > 0 else -1
         rounding = _ULPS * sys.float_info.epsilon * max(abs(x), abs(bound), self.scale)
         return 0 if abs(x - bound) <= rounding else 1 if x > bound else -1
 

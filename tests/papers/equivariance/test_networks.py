@@ -8,7 +8,7 @@ import pytest
 
 from priorscope import models, papers
 from priorscope.data import protein_folds
-from priorscope.lab import Store, judge_paper, sweep
+from priorscope.lab import NotMeasured, Store, judge_paper, sweep
 from priorscope.papers.equivariance import _error, _folds, _molecules, _spherical_mnist, _tetris
 from priorscope.papers.equivariance._retrieval import retrieval
 from priorscope.system import check_model
@@ -106,6 +106,8 @@ def test_errors_are_taken_over_all_folds_of_a_draw():
     ]
     table = pd.DataFrame(rows)
     assert abs(_molecules.errors_of(table)["spherical"][0] - (5 / 4) ** 0.5) < 1e-12
+    with pytest.raises(NotMeasured, match="no runs of forest"):
+        _molecules.ratio(table, "forest")
     found = _molecules.ratio(table, "counts").interval
     assert abs(found.value - 0.5) < 1e-12
     assert found.high - found.low < 1e-9  # what draws share drops out
