@@ -82,7 +82,8 @@ def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
     stops = table.loc[table["kind"] == "stop", ["data", "rate", "stop", "seed"]]
     stops = stops.assign(wrong=[f"{100 * v:g} %" for v in stops["rate"]], step=stops["stop"])
     middle = stops.groupby(["data", "wrong"], as_index=False)["step"].median()
-    colour = alt.Color("wrong:N", title="wrong labels")
+    scale = alt.Scale(domain=[f"{100 * rate:g} %" for rate in RATES], range=["#1f77b4", "#111111", "#ff7f0e"])
+    colour = alt.Color("wrong:N", title="wrong labels", scale=scale)
     x = alt.X("step:Q", title="step of gradient descent").scale(type="log")
     panels = []
     for name in ("clusters", "digits"):
@@ -105,11 +106,11 @@ def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
     )
     right = (
         alt.Chart(parts)
-        .mark_point(filled=True, size=50)
+        .mark_point(size=70, color="#1f77b4")
         .encode(
             x=alt.X("wrong:Q", title="share of wrong labels"),
             y=alt.Y("mean(part):Q", title="part of labels in the information space").scale(zero=False),
-            color=alt.Color("mixture:N", title=None),
+            shape=alt.Shape("mixture:N", title=None),
         )
         .properties(width=200, height=220, title="Gaussian clusters")
     )
