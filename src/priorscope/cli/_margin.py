@@ -29,7 +29,7 @@ def margin(
         Path | None, typer.Option(help="Weights of the trained network: a state dict saved by torch.save.")
     ] = None,
     train: Annotated[
-        int, typer.Option(min=0, help="Train so many steps first (normalised descent on the logistic loss).")
+        int, typer.Option(min=0, help="Train so many steps first (normalised descent on the exponential loss).")
     ] = 0,
     parameters: Annotated[
         list[str] | None,
@@ -108,7 +108,7 @@ def _trained(network: nn.Module, data: Dataset, steps: int, seed: int) -> nn.Mod
         steps,
         optimiser=Steepest("l2", normalised=True),
         schedule=lambda step: (1 + step / 100) ** -0.5,
-        loss="logistic",
+        loss="log-exponential",
         record=1,
         dtype=torch.float64,
     )

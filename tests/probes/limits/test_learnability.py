@@ -192,3 +192,20 @@ def test_cross_predictability_is_the_mean_square_of_correlations_pair_by_pair(sh
     assert cross_predictability(table, functions=p, inputs=q) == pytest.approx(wanted)
     even = np.mean([(table[i] * table[j]).mean() ** 2 for i in range(shape[0]) for j in range(shape[0])])
     assert cross_predictability(table) == pytest.approx(even)
+
+
+def test_weights_that_are_not_trained_carry_no_signal_and_stay():
+    model = net(4)
+    model[0].requires_grad_(False)
+    last = gradient_signal(model, 4)
+    x = all_signs(4)
+    features = torch.cat([model[:2](x), torch.ones(16, 1, dtype=torch.float64)], 1).detach()  # gradients of the readout
+    power = walsh_hadamard(features).square().sum(1)
+    assert_allclose(last.by_degree[1], float(power[[1, 2, 4, 8]].mean()) ** 0.5, rtol=1e-10)
+    flow = junk_flow(model, signs(4), steps=1, learning_rate=0.1, noise=0.01, batch=4000, runs=2)
+    with torch.no_grad():
+        f = model(x)[:, 0]
+    exact = 0.1 * float(((f.square() + 1) * features.square().sum(1)).mean()) ** 0.5
+    assert_allclose(flow.steps.mean(), exact, rtol=0.05)
+    model[0].requires_grad_(True)
+    assert gradient_signal(model, 4).floor > 1.05 * last.floor

@@ -107,7 +107,7 @@ def gradient_signal(network: nn.Module, n: int, *, batch: int = 512) -> Gradient
         True
     """
     check("gradient_signal", "n", n, whole(1, "All 2^n inputs are visited.", most=_MOST_BITS))
-    params = {name: p.detach() for name, p in network.named_parameters()}
+    params = {name: p.detach() for name, p in network.named_parameters() if p.requires_grad}
     if not params:
         raise ValueError("gradient_signal needs a network with parameters; this one has none.")
     kind = next(iter(params.values())).dtype

@@ -137,7 +137,7 @@ def junk_flow(
     ):
         check("junk_flow", name, value, rule)
     measure = loss or (lambda f, y: 0.5 * (f - y).square())
-    first = {name: p.detach().clone() for name, p in network.named_parameters()}
+    first = {name: p.detach().clone() for name, p in network.named_parameters() if p.requires_grad}
     if not first:
         raise ValueError("junk_flow needs a network with parameters; this one has none.")
 
