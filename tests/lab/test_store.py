@@ -137,8 +137,8 @@ def test_a_missing_store_opened_for_reading_says_how_to_make_one(tmp_path):
 def test_a_full_disk_stops_the_sweep_and_keeps_what_was_stored(tmp_path, toy):
     points = [{"x": x, "seed": 0, "nap": 0.0} for x in range(400)]
     store = Store(tmp_path / "s.sqlite")
-    pages = store._connection.execute("PRAGMA page_count").fetchone()[0]
-    store._connection.execute(f"PRAGMA max_page_count={pages + 8}")  # SQLite's own way to run out of room
+    pages = store._file._connection.execute("PRAGMA page_count").fetchone()[0]
+    store._file._connection.execute(f"PRAGMA max_page_count={pages + 8}")  # SQLite's own way to run out of room
     with pytest.raises(StoreError, match="disk is full: what was stored is safe"):
         sweep(toy.paper(toy.nap), points, store, jobs=1)
     kept = len(store.table("nap"))

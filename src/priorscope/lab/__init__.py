@@ -22,7 +22,8 @@ from priorscope.lab._point import Metrics, Point, finite_or_none
 from priorscope.lab._record import Record, natural_order
 from priorscope.lab._runs import Runs, TakenUp, read_runs, stored_runs, take_up, write_runs
 from priorscope.lab._salvage import Salvaged, salvage
-from priorscope.lab._store import Store, StoreError, default_store_path
+from priorscope.lab._store import Store, default_store_path
+from priorscope.lab._store_file import StoreError
 from priorscope.lab._sweep import Interrupted, SweepSummary, sweep
 from priorscope.lab._unfinished import keep_unfinished, read_unfinished, unfinished_file
 from priorscope.lab._verdict import VERDICTS, CheckVerdict, Verdict, judge_claim, judge_interval

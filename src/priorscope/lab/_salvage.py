@@ -15,7 +15,8 @@ from typing import Any
 
 from priorscope.lab._paper import SCALES
 from priorscope.lab._row import DamagedRow, Row
-from priorscope.lab._store import Store, StoreError, as_text
+from priorscope.lab._store import Store
+from priorscope.lab._store_file import StoreError, as_text
 
 __all__ = ["Salvaged", "salvage"]
 
