@@ -33,7 +33,7 @@ def test_verdicts_come_from_complete_runs_of_small_or_above_only(toy):
     (record,) = judge_paper(toy.SQUARES, store)
     assert (record.verdict, record.scale, record.seeds) == ("holds", "small", 2)
     assert record.measured == pytest.approx((0 + 1 + 4) / 3)
-    assert record.command == "priorscope reproduce squares --scale small"
+    assert record.command == f"priorscope reproduce {toy.__name__}:SQUARES --scale small"  # where it can be found again
     sweep(toy.SQUARES, "paper", store, jobs=1)
     (record,) = judge_paper(toy.SQUARES, store)
     assert (record.scale, record.measured) == ("paper", pytest.approx((0 + 1 + 4 + 9 + 16) / 5))
