@@ -128,6 +128,33 @@ def test_what_a_bootstrap_of_few_mistakes_lacks() -> None:
     assert perfect.estimate.high / perfect.estimate.value > np.exp(1.6448)  # a variance of at least 1
 
 
+def noisy(excess: float, exponent: float, seed: int, n: int = 400) -> HeldOut:
+    """Residuals of variance 1 + excess · (size/100)^-exponent: noise that stays, which all predictors share, and the rest."""
+    rng = np.random.default_rng(seed)
+    design = Design.of(n, draws=1)
+    parts = design.parts((2, 4, 6))
+    noise = np.random.default_rng(7).standard_normal((n, 1))
+    scores = tuple(
+        noise[p.test] + (excess * (p.size / 100) ** -exponent) ** 0.5 * rng.standard_normal((len(p.test), 1))
+        for p in parts
+    )
+    return HeldOut(design, Truth(np.zeros((n, 1))), tuple(parts), scores)
+
+
+def test_a_predictor_is_not_forecast_to_learn_noise() -> None:
+    """It gains on its guide while both lie above the noise; carried on as a ratio it would end far below it."""
+    W = bootstrap_weights(400)
+    grid = np.geomspace(10, 1e5, 60)
+    curve = np.log(1 + 4 * (grid / 100) ** -0.7)
+    hits = 0
+    for seed in range(10):
+        guide = Guide("g", grid, curve, 0.0 * grid, np.zeros(200), {}, noisy(4.0, 0.7, seed))
+        held = noisy(3.0, 2.0, 100 + seed)
+        ahead = extrapolate("x", held, Metric.SQUARED_ERROR, guide, BELIEFS[Kind.CLASSICAL], 1600, W)
+        hits += ahead.estimate.contains(1 + 3.0 * 16**-2.0)
+    assert hits >= 8  # 90 % of ten, less one standard deviation of a binomial
+
+
 def falling(shares: tuple[float, ...], n: int = 400) -> HeldOut:
     """Two classes, of which so many samples are wrong at each of three sizes; who is wrong at more is wrong at fewer."""
     design = Design.of(n, draws=1)

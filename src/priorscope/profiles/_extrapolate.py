@@ -27,10 +27,13 @@ __all__ = [
 ]
 
 Array = NDArray[np.float64]
+_SQUARES = (Metric.SQUARED_ERROR, Metric.RMSE, Metric.R2)  # in which noise adds to every error
 _DRAWS = 200
 _TRAINING = 1.2  # the bootstrap resamples tested samples only, not training sets; as in a forecast
 _COMMON = 0.7  # share of the variance of a forecast beyond the pilot that all kernels have in common
 _FEW = "few mistakes of {}"  # a source of variance
+_NOISE = {0.0: 0.5, 0.25: 0.125, 0.5: 0.125, 0.75: 0.125, 0.9: 0.125}  # share of the lowest error that stays: belief
+_STAYS = "noise that stays"  # a source of variance, the same for all predictors
 _HALF = 0.3  # mistakes added to a count, so that a perfect pilot keeps a finite logarithm (median of a Poisson rate)
 
 
@@ -157,8 +160,9 @@ def extrapolate(
     The ratio's logarithm is a straight line in log n whose slope has a prior; level and slope follow by generalised least
     squares (Rasmussen & Williams 2006, sec. 2.7), with the covariance of a bootstrap over the tested samples and, where mistakes
     are few, what the bootstrap lacks at each size (no mistake at all is no exact zero). The variance at z is that of the line,
-    :math:`(\text{drift}\cdot z)^2` and the guide's own. No share of mistakes is forecast below what the tested samples could tell
-    from none.
+    :math:`(\text{drift}\cdot z)^2` and the guide's own. Of squared errors a part may be noise that no predictor loses, so that
+    the line is one of what lies above it: the forecast is averaged over how large that part may be. No share of mistakes is
+    forecast below what the tested samples could tell from none.
     """
     at, unit = np.array(held.eighths), held.truth.unit
     sizes, values = held.curve(metric)
@@ -191,9 +195,24 @@ def extrapolate(
     grid = np.geomspace(float(sizes[0]), top, 80)
     zg = np.log(grid / sizes[-1])
     A = np.stack([np.ones_like(zg), zg], 1)
-    log = guide.at(grid) + A @ line
+    log, stays = guide.at(grid) + A @ line, np.zeros_like(grid)
     if metric.percent:
         log = np.maximum(log, np.log(floor))
+    elif guide.held is not None and metric in _SQUARES:
+
+        def above(noise: float) -> Array:
+            """The forecast where so much of every error is noise."""
+            ends = np.log(np.maximum(np.exp(own_log) - noise, floor)), np.log(np.maximum(np.exp(base) - noise, floor))
+            carried = A @ (gain @ (ends[0] - ends[1]) + spread_of_line @ P @ np.array([0.0, belief.slope]))
+            guided = np.maximum(np.exp(guide.at(grid)) - noise, 0.05 * np.exp(guide.at(grid)))
+            found: Array = np.log(noise + guided * np.exp(carried))
+            return found
+
+        lowest = float(np.exp(min(own_log.min(), base.min())))
+        each = np.stack([above(share * lowest) for share in _NOISE])
+        belief_in = np.array(list(_NOISE.values()))
+        log = belief_in @ each
+        stays = belief_in @ (each - log) ** 2
     weight = A @ gain  # (grid, sizes): how the measured ratios enter
     centred = ratio_draws - ratio_draws.mean(0)
     sampling = _TRAINING**2 * (centred @ weight.T + guide.draws[:, None]).var(0)
@@ -201,17 +220,17 @@ def extrapolate(
     prior = ((A @ spread_of_line) * A).sum(1) - ((weight @ scatter) * weight).sum(1)
     prior = np.maximum(prior, 0.0) + (belief.drift * np.maximum(zg, 0.0)) ** 2
     growth = interpolate_over_log(grid, guide.grid, guide.variance)
-    total = sampling + prior + growth + rare
+    total = sampling + prior + growth + rare + stays
     half = float(norm.ppf(0.5 + level / 2)) * np.sqrt(total)
     most = 1.0 if metric.percent else np.inf
     middle, low, high = (_shown(metric, np.minimum(np.exp(log + side * half), most), unit) for side in (0, -1, 1))
     measured = [_shown(metric, v, unit) for v in (values, *_measured_ends(spread, values, metric, samples))]
     curve = ErrorCurve(sizes, measured[0], measured[1], measured[2], grid, middle, low, high)
-    here, own, lacking = (float(interpolate_over_log(to, grid, v)) for v in (log, prior, rare))
+    here, own, lacking, kept = (float(interpolate_over_log(to, grid, v)) for v in (log, prior, rare, stays))
     x = np.array([1.0, np.log(to / sizes[-1])])
     draws = here + centred @ (x @ gain) + guide.draws
-    sources = {**guide.sources, name: own, _FEW.format(name): lacking}
-    return Ahead(curve, curve.at(to), here, draws, sources, held, log, prior + growth, _power(metric))
+    sources = {**guide.sources, name: own, _FEW.format(name): lacking, _STAYS: kept}
+    return Ahead(curve, curve.at(to), here, draws, sources, held, log, prior + growth + stays, _power(metric))
 
 
 def _measured_ends(draws: Array, values: Array, metric: Metric, samples: int) -> tuple[Array, Array]:
