@@ -73,7 +73,13 @@ class Moved:
 
 @dataclass(frozen=True)
 class MovedOutputs(Finding):
-    """Errors Δ of all models that have networks; ``n`` samples were moved."""
+    """Errors Δ of all models that have networks; ``n`` samples were moved.
+
+    Example:
+        >>> found = MovedOutputs((Moved("mine", {Move.MIRROR: 0.25}, draws=0),), n=16)
+        >>> found.own
+        ['On 16 samples of the pilot the outputs of mine as it came change most under mirror (Δ = 0.25).']
+    """
 
     models: tuple[Moved, ...]
     n: int
