@@ -27,7 +27,8 @@ from priorscope.statistics import exact
 SLOW = {  # more than a second each
     "dide", "diffeo-performance", "diffeo-phase", "diffeo-stability", "directions", "feature-machines", "fluctuations",
     "geometry-theory",
-    "kernel-exponents", "lazy-feature", "parametrisations", "phase-diagram", "random-features", "small-data", "spectral-bias",
+    "kernel-exponents", "lazy-feature", "parametrisations", "phase-diagram", "profile-validity", "random-features", "small-data",
+    "spectral-bias",
     "symmetry-accuracy", "symmetry-path",
 }  # fmt: skip
 TABLES = [

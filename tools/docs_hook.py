@@ -13,6 +13,7 @@ from mkdocs.structure.files import File
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import api_pages
+import paper_pages
 import performance
 import readme_claims
 
@@ -79,9 +80,12 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     place = Path(page.file.src_uri)
     if page.file.src_uri == "performance.md":
         markdown = performance.with_tables(markdown)
-    known = place.parts[0] == "papers" and place.stem in {line["paper"] for line in readme_claims.ledger()}
-    if known and not CLAIMS.search(markdown):
-        markdown += f"\n\n## Claims\n\n<!-- claims: {place.stem} -->\n"
+    if place.parts[0] == "papers" and not CLAIMS.search(markdown):
+        known = {line["paper"] for line in readme_claims.ledger()}
+        marks = [f"<!-- claims: {n} -->\n" for n in paper_pages.covered(place.stem, markdown) if n in known]
+        markdown += "\n\n## Claims\n\n" + "\n".join(marks) if marks else ""
+    if place.parts[0] == "papers":
+        markdown = paper_pages.with_verdicts(place.stem, markdown, readme_claims.ledger())
     return CLAIMS.sub(table, markdown)
 
 

@@ -31,7 +31,9 @@ def small_png(data: bytes) -> bytes:
             image = whole.resize((widest, round(whole.height * widest / whole.width)), Image.Resampling.LANCZOS)
         for colours in COLOURS:
             out = io.BytesIO()
-            image.quantize(colours, dither=Image.Dither.NONE).save(out, "PNG", optimize=True)
+            # the colours of thin lines too: by how often a colour is there, orange and red become one
+            reduced = image.quantize(colours, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+            reduced.save(out, "PNG", optimize=True)
             if out.tell() < LARGEST:
                 return out.getvalue()
     raise ValueError(f"a picture of {whole.width} × {whole.height} has {out.tell()} bytes when it is smallest.")

@@ -70,7 +70,12 @@ def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
         """Draw one set of images: the mean accuracy by group as lines and points, its range over draws as rules."""
         base = alt.Chart(part, title=title).encode(
             x=alt.X("group:N", sort=order, title=None, axis=alt.Axis(labelAngle=-50)),
-            color=alt.Color("system:N", title="system", sort=names, scale=alt.Scale(domain=names)),
+            color=alt.Color(
+                "system:N",
+                scale=alt.Scale(domain=names),
+                sort=names,
+                legend=alt.Legend(title="system", symbolOpacity=1),
+            ),
         )
         y = alt.Y("mean(accuracy):Q", title="test accuracy", scale=alt.Scale(zero=False))
         spread = base.mark_rule(opacity=0.4).encode(
