@@ -137,7 +137,28 @@ def test_noise_moves_the_weights():
         (lambda: cross_predictability([1.0, 2.0]), "functions, inputs"),
         (lambda: cross_predictability([[1.0, np.nan]]), "finite"),
         (lambda: cross_predictability([[1.0, 1.0]], inputs=[0.5, 0.6]), "sum to 1"),
+        (lambda: cross_predictability([[True, False]]), "-1 and 1 for yes and no"),
         (lambda: monomial_cross_predictability(3, 4), "degree"),
+        (
+            lambda: gradient_signal(nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 1)), 3),
+            "network.eval",
+        ),
+        (
+            lambda: junk_flow(
+                nn.Sequential(nn.Linear(4, 1), nn.Dropout()), signs(4), steps=1, learning_rate=0.1, noise=0.1
+            ),
+            "network.eval",
+        ),
+        (
+            lambda: junk_flow(nn.Linear(4, 1), lambda s, n: torch.ones(3, 4), steps=1, learning_rate=0.1, noise=0.1),
+            "got 3 for 1000",
+        ),
+        (
+            lambda: junk_flow(
+                nn.Linear(4, 1), lambda s, n: torch.full((n, 4), torch.nan), steps=1, learning_rate=0.1, noise=0.1
+            ),
+            "or NaN",
+        ),
         (lambda: walsh_hadamard(torch.ones(3)), "power of two"),
         (lambda: gradient_signal(nn.Linear(3, 2), 3), "one output"),
         (lambda: gradient_signal(nn.ReLU(), 3), "none"),

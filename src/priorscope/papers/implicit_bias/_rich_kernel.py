@@ -232,7 +232,7 @@ def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
             x=alt.X("scale:Q", title="initial scale α").scale(type="log").axis(format="~g"),
             y=alt.Y("mean(distance):Q", title="distance to the fit of"),
             color=alt.Color("end:N", title=None),
-            strokeDash=alt.StrokeDash("data:N", title="data"),
+            strokeDash=alt.StrokeDash("data:N", title="data").legend(symbolType="stroke"),
         )
         .properties(width=300, height=240, title="From rich to kernel")
     )

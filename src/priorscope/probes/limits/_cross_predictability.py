@@ -48,6 +48,10 @@ def cross_predictability(
         >>> cross_predictability(np.stack([x[:, 0] * x[:, 1], x[:, 1] * x[:, 2], x[:, 0] * x[:, 2]]))  # one in three
         0.3333333333333333
     """
+    if np.asarray(values).dtype == bool:
+        raise ValueError(
+            "cross_predictability needs the values of functions, -1 and 1 for yes and no; got True and False."
+        )
     table = np.asarray(values, dtype=np.float64)
     if table.ndim != 2 or 0 in table.shape or not np.isfinite(table).all():
         raise ValueError(f"cross_predictability needs finite values (functions, inputs); got shape {table.shape}.")

@@ -13,6 +13,7 @@ from torch.func import functional_call, jacrev, vmap
 
 from priorscope.checks import check, checked, whole
 from priorscope.printing import printed
+from priorscope.probes.limits._trainable import trainable
 
 if TYPE_CHECKING:
     import altair as alt
@@ -107,9 +108,7 @@ def gradient_signal(network: nn.Module, n: int, *, batch: int = 512) -> Gradient
         True
     """
     check("gradient_signal", "n", n, whole(1, "All 2^n inputs are visited.", most=_MOST_BITS))
-    params = {name: p.detach() for name, p in network.named_parameters() if p.requires_grad}
-    if not params:
-        raise ValueError("gradient_signal needs a network with parameters; this one has none.")
+    params = trainable(network, "gradient_signal")
     kind = next(iter(params.values())).dtype
     x = all_signs(n, kind)
 

@@ -14,6 +14,7 @@ from torch.func import functional_call, grad_and_value, vmap
 
 from priorscope.checks import NOT_NEGATIVE, POSITIVE, SEED, check, checked, optional, whole
 from priorscope.printing import printed
+from priorscope.probes.limits._trainable import trainable
 from priorscope.statistics import Interval, seed_interval
 
 if TYPE_CHECKING:
@@ -137,10 +138,7 @@ def junk_flow(
     ):
         check("junk_flow", name, value, rule)
     measure = loss or (lambda f, y: 0.5 * (f - y).square())
-    first = {name: p.detach().clone() for name, p in network.named_parameters() if p.requires_grad}
-    if not first:
-        raise ValueError("junk_flow needs a network with parameters; this one has none.")
-
+    first = {name: p.clone() for name, p in trainable(network, "junk_flow").items()}
     kind = next(iter(first.values())).dtype
 
     def one(weights: dict[str, Tensor], row: Tensor, label: Tensor) -> Tensor:
@@ -156,6 +154,10 @@ def junk_flow(
         draw = torch.Generator().manual_seed(seed + 7919 * run)
         for step in range(steps):
             x = inputs(int(torch.randint(2**31, (1,), generator=draw)), batch).to(kind)
+            if len(x) != batch or not bool(torch.isfinite(x).all()):
+                raise ValueError(
+                    f"junk_flow needs inputs(seed, n) that gives n finite inputs; got {len(x)} for {batch}, or NaN."
+                )
             mean = {name: torch.zeros_like(p) for name, p in weights.items()}
             square = 0.0
             for label in (-1.0, 1.0):
