@@ -159,7 +159,7 @@ def completion_scale(
         sizes,
         np.linalg.norm(filled[:, ~kept], axis=1),
         np.linalg.norm(filled, "nuc", axis=(1, 2)),
-        float(np.linalg.norm(minimum_nuclear_norm(A, M[kept], tolerance=1e-6), "nuc")),
+        float(np.linalg.norm(minimum_nuclear_norm(A, M[kept], tolerance=1e-6, most=500_000), "nuc")),
         error,
         float(np.sqrt(np.mean(M[apart] ** 2))) if apart.any() else float("nan"),
         filled,
