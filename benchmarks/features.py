@@ -4,7 +4,7 @@
 xRFM runs with its defaults in a process of its own, with the interpreter ``$PRIORSCOPE_PEERS/xrfm/bin/python``, on one thread,
 400 of the 2,000 rows as its validation part; where there is no such interpreter this is said. Ours runs with settings given
 (those named below, found on a seed that takes no part: a diagonal M for columns, a full one for directions), and with all
-settings left to leave-one-out. Seconds are of the processor, fit and 2,000 predictions; errors are means over seeds.
+settings chosen by itself. Seconds are of the processor, fit and 2,000 predictions; errors are means over seeds.
 
     python benchmarks/features.py --json benchmarks/results/features.json
 
@@ -213,7 +213,7 @@ def main() -> None:
                 other = peer(given, Path(folder))
                 each["xrfm"] += [] if other is None else [other]
             means = {name: np.mean(values, 0) for name, values in each.items() if values}
-            for name, told in (("given", "settings given"), ("chosen", "settings by leave-one-out")):
+            for name, told in (("given", "settings given"), ("chosen", "settings chosen")):
                 seconds, error = means[name]
                 if "xrfm" in means:
                     note = f"squared error {error:.3f}, xRFM {means['xrfm'][1]:.3f}"

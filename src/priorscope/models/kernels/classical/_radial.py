@@ -19,6 +19,7 @@ __all__ = ["RadialKernel", "gaussian", "laplace", "matern"]
 
 _SMOOTHNESS = number(above=0, infinite=True, advice="Laplace is 0.5, a Gaussian is infinity.")
 _BANDWIDTH = word_or(POSITIVE, "median")
+NEAR = 1e-10  # bandwidths apart below which inputs are equal but for rounding: a kink would turn that into a slope
 
 
 @checked(smoothness=_SMOOTHNESS, bandwidth=_BANDWIDTH)
@@ -116,7 +117,8 @@ class RadialKernel:
 
         .. math:: \nabla f(x) = \sum_j \frac{k'(r_j)}{r_j}\,(x - z_j)\,c_j, \qquad r_j = \|x - z_j\|
 
-        (derived by the chain rule).
+        (derived by the chain rule). Kernels with a kink are flat up to 1e-10 bandwidths: rows that are equal before a map may
+        differ by rounding after it.
 
         Example:
             >>> at = torch.tensor([[1.0]])
@@ -134,6 +136,8 @@ class RadialKernel:
         found = torch.zeros(len(a), both.shape[1], dtype=torch.float64)
         square = torch.equal(a, b)  # then each pair counts for two rows
         for rows, squared in distance_blocks(a / sigma, None if square else b / sigma):
+            if self.smoothness <= 1:
+                squared.masked_fill_(squared < NEAR**2, 0.0)
             slope = matern_slope_of(squared, self.smoothness)
             found[rows] += slope @ both[: slope.shape[1]]
             if square:
