@@ -34,7 +34,7 @@ def ridge_grid(gram: Array) -> Array:
     centred = max(float(np.trace(gram) - gram.sum() / n) / n, 1e-300)
     low = min(n / float((inverse**2).sum()) / 3, 0.4 * centred)
     low = max(low, 1e-8 * centred)  # a nearly singular matrix has next to no harmonic mean
-    below = np.geomspace(low, centred, _RIDGES + 1)[:-1] if low < centred else []
+    below = np.geomspace(low, centred, _RIDGES + 1)[:-1] if low < centred else np.empty(0)
     return np.array([0.0, *below, *(centred * _ABOVE)])
 
 
