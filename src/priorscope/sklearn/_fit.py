@@ -124,7 +124,7 @@ def fitted(machine: KernelMachine, rows: Array, y: ArrayLike) -> RidgePath | Non
     machine.model_, machine.kind_, machine.inputs_ = best.model, choice.kind, best.inputs
     _keep(machine, given, problem, solution)
     gaps = int(np.isnan(rows).sum())
-    told = (f"{gaps} missing values were filled in with training medians",) if gaps else ()
+    told: tuple[str, ...] = (f"{gaps} missing values were filled in with training medians",) if gaps else ()
     if not (np.ptp(plain(rows).numpy(), axis=0) > 0).any():
         told += ("no column changes from row to row: all predictions are the same",)
     from_rows = machine.rows_.notes if machine.rows_ is not None else ()
