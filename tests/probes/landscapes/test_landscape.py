@@ -160,6 +160,33 @@ def test_what_is_not_a_stack_of_dense_layers_is_not_read_as_one():
         assert dense_form(other) is None
 
 
+def test_patterns_that_are_satisfied_count_in_the_mean_of_a_traced_network():
+    """Second derivatives of the mean loss over all patterns, by torch, where half of the patterns add nothing to them."""
+
+    class Cosine(nn.Module):  # nothing that is read as dense layers
+        def __init__(self):
+            super().__init__()
+            g = torch.Generator().manual_seed(0)
+            self.w = nn.Parameter(torch.randn(3, 4, generator=g, dtype=torch.float64))
+
+        def forward(self, x):
+            return torch.cos(x @ self.w.mT).sum(1, keepdim=True)
+
+    net = Cosine()
+    x = torch.randn(20, 4, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    y = net(x).detach().sign()
+    y[::2] *= -1  # unsatisfied; the others lie beyond a margin of zero
+    loss = QuadraticHinge(margin=0.0)
+    assert int((loss.pointwise(net(x), y) > 0).sum()) == 10
+    split = hessian_split(net, x, y, loss)
+
+    def mean_loss(w):
+        return loss.pointwise(torch.cos(x @ w.reshape(3, 4).mT).sum(1, keepdim=True), y).mean()
+
+    wanted = torch.func.hessian(mean_loss)(net.w.detach().flatten())
+    torch.testing.assert_close(split.first + split.second, wanted, rtol=1e-9, atol=1e-12)
+
+
 def test_t7_the_first_part_has_the_rank_of_the_unsatisfied():
     few = landscape(shaken(plain_network(3, 5, 2)), random_patterns(10, 3), HINGE)
     assert few.first.min() > -1e-12
