@@ -305,7 +305,9 @@ def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
 
     rows = _longest(cell(table, kind="margin"))
     names = {f"share_{q}": f"in {q}" for q in NORMS}
-    shares = rows.melt(["norm", "data", "seed"], list(names), var_name="margin", value_name="share")
+    shares = rows[["norm", "data", "seed", *names]].melt(
+        ["norm", "data", "seed"], var_name="margin", value_name="share"
+    )
     shares["margin"] = shares["margin"].map(names)
     left = (
         alt.Chart(shares)
