@@ -21,7 +21,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-__all__ = ["row", "write"]
+__all__ = ["row", "shown", "write"]
 
 COLUMNS = ("case", "ours", "peer", "peer_name", "ratio", "unit", "note")
 
@@ -71,3 +71,13 @@ def write(
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     return file
+
+
+def shown(rows: list[dict[str, object]], path: Path | None, name: str) -> None:
+    """Print the rows, and write them where there is a path."""
+    for line in rows:
+        beside = "" if line["peer"] is None else f", {line['peer_name']} {line['peer']:.3g} s, {line['ratio']:.3g}×"
+        print(f"{line['case']}: {line['ours']:.3g} s{beside}; {line['note']}")
+    if path:
+        peers = {str(line["peer_name"]).split(" ")[0] for line in rows}
+        write(path, name, rows, versions={"xrfm": "0.4.5"} if "xrfm" in peers else None)

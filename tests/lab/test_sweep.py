@@ -138,7 +138,7 @@ def kill_and_resume(toy, folder, kills, seed):
     sweep(toy.paper(toy.nap), toy.naps(n, nap, str(log)), reference, jobs=1)
     with Store(store) as resumed:
         same(resumed.table("nap"), reference.table("nap"))
-        (rows,) = resumed._connection.execute("SELECT count(*) FROM results").fetchone()
+        (rows,) = resumed._file._connection.execute("SELECT count(*) FROM results").fetchone()
     assert rows == n
     executions = Counter(Path(log).read_text().split())
     assert sum(executions.values()) - n <= n + kills  # n by the reference; a kill repeats at most the point it hit
