@@ -10,9 +10,23 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from priorscope.lab import Check, Claim, Measured, Metrics, Paper, Point, above, at_least, at_most, falling, rising
-from priorscope.papers._over_draws import highest, lowest, over_draws
-from priorscope.papers.implicit_bias._source import SOURCE, as_split, cell, linear_problem, margin_share, per_draw
+from priorscope.lab import Check, Claim, Metrics, Paper, Point, above, at_least, at_most, falling, rising
+from priorscope.papers.implicit_bias._geometry_measures import (
+    DATA,
+    NETWORKS,
+    deep_ratio,
+    farthest,
+    kkt_gain,
+    kkt_ratio,
+    longest,
+    nearest,
+    own_over_gradient,
+    share_by_steps,
+    smallest_share,
+    sparse_share,
+    spline_off,
+)
+from priorscope.papers.implicit_bias._source import SOURCE, as_split, cell, linear_problem, margin_share
 
 if TYPE_CHECKING:
     import altair as alt
@@ -23,10 +37,8 @@ if TYPE_CHECKING:
 __all__ = ["PAPER"]
 
 Array = NDArray[np.float64]
-DATA = ("normal", "digits")
 POTENTIALS = ("quadratic", "hyperbolic", "power")
 NORMS = ("l1", "l2", "linf")
-NETWORKS = ("relu-2", "relu-3", "relu-2 digits")
 LINEAR = ("diagonal", "convolutional")
 
 
@@ -208,102 +220,11 @@ def _spline(point: Point) -> Metrics:
     }
 
 
-def farthest(table: pd.DataFrame, potentials: tuple[str, ...], column: str = "off") -> Measured:
-    """The largest mean distance over data and potentials."""
-    rows = cell(table, kind="regression")
-    cells = {f"{d}, {p}": per_draw(cell(rows, data=d, potential=p), column) for d in DATA for p in potentials}
-    unfitted = int((rows["fitted"] < 1).sum())
-    return highest(cells, f"{unfitted} of {len(rows)} runs did not fit")
-
-
-def nearest(table: pd.DataFrame, potentials: tuple[str, ...], column: str) -> Measured:
-    """The smallest mean distance over data and potentials."""
-    rows = cell(table, kind="regression")
-    return lowest({f"{d}, {p}": per_draw(cell(rows, data=d, potential=p), column) for d in DATA for p in potentials})
-
-
-def _longest(rows: pd.DataFrame) -> pd.DataFrame:
-    found: pd.DataFrame = rows[rows["steps"] == rows["steps"].max()]
-    return found
-
-
-def smallest_share(table: pd.DataFrame, norms: tuple[str, ...]) -> Measured:
-    """The smallest mean share of the largest margin in the norm of descent, after the longest training."""
-    rows = _longest(cell(table, kind="margin"))
-    return lowest({f"{d}, {q}": per_draw(cell(rows, data=d, norm=q), f"share_{q}") for d in DATA for q in norms})
-
-
-def own_over_gradient(table: pd.DataFrame, norms: tuple[str, ...]) -> Measured:
-    """By how much the share in a norm is larger under descent in it than under gradient descent, at the least."""
-    rows = _longest(cell(table, kind="margin"))
-
-    def gain(data: str, norm: str) -> list[float]:
-        own = cell(rows, data=data, norm=norm).set_index("seed")[f"share_{norm}"]
-        other = cell(rows, data=data, norm="l2").set_index("seed")[f"share_{norm}"]
-        return list((own - other.loc[own.index]).astype(float))
-
-    return lowest({f"{d}, {q}": over_draws(gain(d, q)) for d in DATA for q in norms})
-
-
-def share_by_steps(table: pd.DataFrame, norms: tuple[str, ...]) -> Measured:
-    """The logarithm of what lacks to the largest margin, long training minus short, at its largest."""
-    rows = cell(table, kind="margin")
-
-    def shrinks(data: str, norm: str) -> list[float]:
-        wide = cell(rows, data=data, norm=norm).pivot_table(index="seed", columns="steps", values=f"share_{norm}")
-        lack = np.log(np.maximum(1 - wide.to_numpy(float), 1e-12))
-        return list(lack[:, -1] - lack[:, 0])
-
-    return highest({f"{d}, {q}": over_draws(shrinks(d, q)) for d in DATA for q in norms})
-
-
-def kkt_ratio(table: pd.DataFrame) -> Measured:
-    """The smallest mean KKT ratio of the networks after the longest training."""
-    rows = _longest(cell(table, kind="network", loss="exponential"))
-    return lowest({net: per_draw(cell(rows, network=net), "ratio") for net in NETWORKS})
-
-
-def kkt_gain(table: pd.DataFrame, against: str) -> Measured:
-    """By how much the ratio exceeds that of short training, or that of the squared loss, at the least."""
-    rows = cell(table, kind="network")
-    long = _longest(rows[rows["loss"] == "exponential"])
-    other = rows[rows["loss"] == "squared"]
-    if against == "short":
-        short = rows[rows["loss"] == "exponential"]
-        other = short[short["steps"] == short["steps"].min()]
-
-    def gain(net: str) -> list[float]:
-        a, b = (cell(part, network=net).set_index("seed")["ratio"] for part in (long, other))
-        return list((a - b.loc[a.index]).astype(float))
-
-    return lowest({net: over_draws(gain(net)) for net in NETWORKS})
-
-
-def sparse_share(table: pd.DataFrame, network: str) -> Measured:
-    """The share of the largest l1 margin, of features or frequencies, of linear networks of two layers."""
-    rows = _longest(cell(table, kind="linear", network=network, depth=2))
-    return Measured(per_draw(rows, "share"), f"{int(rows['steps'].max())} steps")
-
-
-def deep_ratio(table: pd.DataFrame, network: str) -> Measured:
-    """The KKT ratio of linear networks of three layers after the longest training."""
-    return Measured(per_draw(_longest(cell(table, kind="linear", network=network, depth=3)), "ratio"))
-
-
-def spline_off(table: pd.DataFrame, column: str) -> Measured:
-    """The largest relative difference between the cost and the formula, or the least value, over draws."""
-    from priorscope.statistics import exact
-
-    rows = cell(table, kind="spline")
-    off = (rows["cost"] / rows[column] - 1).abs()
-    return Measured(exact(float(off.max())), f"{len(rows)} draws of points")
-
-
 def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
     """Left: shares of the largest margins by norm of descent. Right: KKT ratios of networks by loss."""
     import altair as alt
 
-    rows = _longest(cell(table, kind="margin"))
+    rows = longest(cell(table, kind="margin"))
     names = {f"share_{q}": f"in {q}" for q in NORMS}
     shares = rows[["norm", "data", "seed", *names]].melt(
         ["norm", "data", "seed"], var_name="margin", value_name="share"
@@ -320,7 +241,7 @@ def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
         )
         .properties(width=290, height=200, title="Linear models, 20 samples")
     )
-    nets = _longest(cell(table, kind="network"))
+    nets = longest(cell(table, kind="network"))
     right = (
         alt.Chart(nets[["network", "loss", "ratio", "seed"]])
         .mark_circle(opacity=0.6)
