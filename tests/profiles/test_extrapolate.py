@@ -155,6 +155,31 @@ def test_a_predictor_is_not_forecast_to_learn_noise() -> None:
     assert hits >= 8  # 90 % of ten, less one standard deviation of a binomial
 
 
+def test_noise_that_stays_counts_between_a_guided_row_and_one_that_is_not() -> None:
+    """Their ratio is as uncertain as the noise, which only the guided one has; between two guided ones it cancels."""
+    W = bootstrap_weights(400)
+    grid = np.geomspace(10, 1e5, 60)
+    curve = np.log(1 + 4 * (grid / 100) ** -0.7)
+    alone = Guide("g", grid, curve, 0.0 * grid, np.zeros(200), {})
+    by_samples = Guide("g", grid, curve, 0.0 * grid, np.zeros(200), {}, noisy(4.0, 0.7, 0))
+    made = [
+        extrapolate(name, noisy(3.0, 2.0, seed), Metric.SQUARED_ERROR, guide, BELIEFS[Kind.CLASSICAL], 1600, W)
+        for name, seed, guide in (("kernel", 1, alone), ("a", 2, by_samples), ("b", 3, by_samples))
+    ]
+    kernel, a, b = made
+    stays = a.sources["noise that stays"]
+    assert stays > 0.01
+    assert "noise that stays" not in kernel.sources
+
+    def half(one: _extrapolate.Ahead, other: _extrapolate.Ahead) -> float:
+        found = ratio_of(one, other)
+        return float(np.log(found.high / found.low) / (2 * norm.ppf(0.95)))
+
+    assert half(a, kernel) ** 2 >= stays
+    between = 1.2**2 * float((a.draws - b.draws).var()) + a.sources["a"] + b.sources["b"]
+    np.testing.assert_allclose(half(a, b) ** 2, between, rtol=1e-9)
+
+
 def falling(shares: tuple[float, ...], n: int = 400) -> HeldOut:
     """Two classes, of which so many samples are wrong at each of three sizes; who is wrong at more is wrong at fewer."""
     design = Design.of(n, draws=1)

@@ -229,7 +229,9 @@ def extrapolate(
     here, own, lacking, kept = (float(interpolate_over_log(to, grid, v)) for v in (log, prior, rare, stays))
     x = np.array([1.0, np.log(to / sizes[-1])])
     draws = here + centred @ (x @ gain) + guide.draws
-    sources = {**guide.sources, name: own, _FEW.format(name): lacking, _STAYS: kept}
+    sources = {**guide.sources, name: own, _FEW.format(name): lacking}
+    if kept:  # of who has none of it, all of the other's counts
+        sources[_STAYS] = kept
     return Ahead(curve, curve.at(to), here, draws, sources, held, log, prior + growth + stays, _power(metric))
 
 
