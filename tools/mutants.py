@@ -2,10 +2,10 @@
 
 Nothing is written into the checkout. Tests are collected once; then a child is forked per fault of a seeded choice (or of the
 list ``named_faults.toml``, with ``--named``), in which the code of the faulty function is exchanged, and tests run there until
-one fails. There is no stage of listening: every run notes which test enters which function and how long it takes (kept in
-``.mutants/``), so that later faults start with the tests that are known to enter the faulty function, the cheapest file first.
-Tests not yet known come after them, chosen by words: files that name the function or one of those that mention it, those of
-the mirrored folder first, until ``--cap`` seconds of processor time are spent.
+one fails. Every run notes which test enters which function and how long it takes (kept in ``.mutants/``), so that later faults
+start with the tests that are known to enter the faulty function, the cheapest file first. Tests not yet known come after
+them, chosen by words: files that name the function or one of those that mention it, those of the mirrored folder first, until
+``--cap`` seconds of processor time are spent. ``--listen`` runs every test once, unharmed, and notes it for all later faults.
 
 A fault is *killed* when a test fails that passes unharmed (checked, once per test) or takes far longer than unharmed (by
 processor time, so that a busy machine does not count). All others survive. What runs in another process (a command
@@ -514,6 +514,29 @@ def survives(session: Any, knowledge: Knowledge, fault: Fault, cap: float) -> tu
             return False, by
 
 
+def listen(session: Any, knowledge: Knowledge) -> None:
+    """Run every test of which nothing is known yet, unharmed, file by file; what fails unharmed kills no fault."""
+    by_file: dict[str, list[Any]] = defaultdict(list)
+    known, ill = knowledge.seconds(), knowledge.ill()
+    for item in session.items:
+        if item.nodeid not in known and item.nodeid not in ill:
+            by_file[item.nodeid.split("::")[0]].append(item)
+    for i, (file, items) in enumerate(by_file.items(), 1):
+        failed: list[str] = []
+        while items:
+            answer = in_a_child(session, items, {}, 900, None)
+            knowledge.learn(answer)
+            names = [item.nodeid for item in items]
+            first = (
+                names.index(answer["failed"][0]) if answer["failed"] and answer["failed"][0] in names else len(names)
+            )
+            failed += names[first : first + 1]
+            items = items[first + 1 :]
+        knowledge.tests[file]["ill"] += failed
+        knowledge.save()
+        say(f"{i}/{len(by_file)} {file}" + (f": {', '.join(failed)} fail unharmed" if failed else ""))
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=100, help="how many faults")
@@ -527,6 +550,7 @@ def main() -> int:
         "--named", nargs="?", const="", help="the listed faults instead of a choice; those with this word alone"
     )
     parser.add_argument("--cap", type=float, default=60, help="processor seconds of tests per fault")
+    parser.add_argument("--listen", action="store_true", help="first run every test once, to know what each enters")
     parser.add_argument("--fresh", action="store_true", help="forget what earlier runs have shown of the tests")
     parser.add_argument(
         "--out", default="", help="append one JSON line per fault to this file, and skip those it says were killed"
@@ -569,6 +593,8 @@ class Judge:
 
     def pytest_runtestloop(self, session: Any) -> bool:
         knowledge = Knowledge(self.options.fresh)
+        if self.options.listen:
+            listen(session, knowledge)
         log = Path(self.options.out) if self.options.out else None
         seen = Counter[str]()
         known = {(d["fault"], d["new"]): d for d in logged(log) if not d["survives"]}
