@@ -92,6 +92,16 @@ def test_one_line(
         assert text.count("\n") == 1
 
 
+def test_a_mistake_leaves_no_folder_behind(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
+    with pytest.raises(SystemExit):
+        main(["profile", "table.csv", "--model", "no_such_module:net", "--out", "report/today"])
+    assert "no_such_module" in capsys.readouterr().err
+    assert not (folder / "report").exists()
+
+
 def test_faults_of_ours_are_told_as_such(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     def broken() -> None:
         raise ZeroDivisionError("division by zero")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,8 +29,9 @@ def _check_out(out: Path | None, static: str | None) -> None:
         raise ValueError(f"--static takes {', '.join(_FORMATS)}; got {static!r}.")
     if static is not None and out is None:
         raise ValueError("--static writes charts into the folder of --out; give --out FOLDER as well.")
-    if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
+    there = next((part for part in (out, *out.parents) if part.exists()), None) if out is not None else None
+    if there is not None and not (there.is_dir() and os.access(there, os.W_OK)):
+        raise ValueError(f"--out cannot use {str(out)!r}: {there} is not a folder that can be written into.")
 
 
 def _screen_table(result: Profile) -> Table:

@@ -162,6 +162,10 @@ def test_noise_moves_the_weights():
         (lambda: walsh_hadamard(torch.ones(3)), "power of two"),
         (lambda: gradient_signal(nn.Linear(3, 2), 3), "one output"),
         (lambda: gradient_signal(nn.ReLU(), 3), "none"),
+        (
+            lambda: gradient_signal(nn.Linear(5, 1), 6),
+            r"inputs that the network takes; on torch.float32 of shape \(1, 6\)",
+        ),
         (lambda: gradient_signal(nn.Linear(30, 1), 30), "<= 16"),
         (lambda: junk_flow(nn.Linear(4, 1), signs(4), steps=1, learning_rate=-1.0, noise=0.1), "learning_rate"),
         (lambda: junk_flow(nn.Linear(4, 1), signs(4), steps=1, learning_rate=0.1, noise=0.0), "noise"),

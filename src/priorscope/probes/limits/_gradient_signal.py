@@ -14,6 +14,7 @@ from torch.func import functional_call, jacrev, vmap
 from priorscope.checks import check, checked, whole
 from priorscope.printing import printed
 from priorscope.probes.limits._trainable import trainable
+from priorscope.probes.tangent._apart import check_takes
 
 if TYPE_CHECKING:
     import altair as alt
@@ -111,6 +112,7 @@ def gradient_signal(network: nn.Module, n: int, *, batch: int = 512) -> Gradient
     params = trainable(network, "gradient_signal")
     kind = next(iter(params.values())).dtype
     x = all_signs(n, kind)
+    check_takes(network, x[:1], "gradient_signal")
 
     def output(weights: dict[str, Tensor], row: Tensor) -> Tensor:
         found: Tensor = functional_call(network, weights, (row[None],))

@@ -144,6 +144,24 @@ def test_what_cannot_be_split_is_refused():
         information_path({}, x, torch.ones(6, 3))
 
 
+def test_inputs_that_the_network_does_not_take_are_told():
+    net, x, y = nn.Linear(5, 1), torch.randn(6, 5), torch.ones(6, 1)
+    with pytest.raises(
+        ValueError, match=r"information_split needs inputs of the type of the weights, torch.float32; got torch.f"
+    ):
+        information_split(net, x.double(), y)
+    with pytest.raises(
+        ValueError, match=r"information_split needs inputs that the network takes; on torch.int64 of shape \(1, 5"
+    ):
+        information_split(net, x.long(), y)
+    with pytest.raises(ValueError, match=r"on torch.float32 of shape \(1, 4\) Linear says: .*Its first layer says"):
+        information_split(net, x[:, :4], y)
+    with pytest.raises(TypeError, match="inputs as a tensor; got ndarray"):
+        information_split(net, x.numpy(), y)
+    with pytest.raises(TypeError, match="noise as a tensor; got list"):
+        information_split(net, x, y, others={"noise": [1.0] * 6})
+
+
 def test_other_labels_are_a_dictionary():
     x = torch.randn(10, 2)
     with pytest.raises(TypeError, match="others as a dictionary of names and labels; got Tensor"):

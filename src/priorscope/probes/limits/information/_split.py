@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from priorscope.checks import POSITIVE, SEED, checked, optional, whole
 from priorscope.printing import printed
 from priorscope.probes.limits.information._gap import gap_dimension
+from priorscope.probes.tangent._apart import check_takes
 from priorscope.probes.tangent._ntk_operator import NTKOperator, ntk_operator
 
 if TYPE_CHECKING:
@@ -189,6 +190,10 @@ def information_split(
         raise TypeError(
             f"information_split needs others as a dictionary of names and labels; got {type(others).__name__}."
         )
+    for name, values in {"targets": targets, **(others or {})}.items():
+        if not isinstance(values, Tensor):
+            raise TypeError(f"information_split needs {name} as a tensor; got {type(values).__name__}.")
+    check_takes(network, inputs[:1], "information_split")
     operator = ntk_operator(network, inputs, block=block)
     n, outputs = len(inputs), operator.n_outputs
     size = n * outputs
