@@ -190,9 +190,9 @@ def information_split(
         raise TypeError(
             f"information_split needs others as a dictionary of names and labels; got {type(others).__name__}."
         )
-    for name, values in {"targets": targets, **(others or {})}.items():
-        if not isinstance(values, Tensor):
-            raise TypeError(f"information_split needs {name} as a tensor; got {type(values).__name__}.")
+    for name, given in {"targets": targets, **(others or {})}.items():
+        if not isinstance(given, Tensor):
+            raise TypeError(f"information_split needs {name} as a tensor; got {type(given).__name__}.")
     check_takes(network, inputs[:1], "information_split")
     operator = ntk_operator(network, inputs, block=block)
     n, outputs = len(inputs), operator.n_outputs
