@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose
 from priorscope.memory import (
     Bandit,
     Loop,
+    Performance,
     arms_in_any_order,
     automaton,
     bernoulli,
@@ -142,6 +143,42 @@ def test_reward_and_wrong_plays_are_one_number_for_two_hypotheses():
     assert_allclose(found.reward, 0.3 * (1 - 2 * found.wrong), rtol=1e-12)
 
 
+def test_equal_chances_are_the_prior_unless_told():
+    plain = Bandit(np.full((4, 2, 2), 0.5))
+    assert plain.prior.tolist() == [0.25] * 4
+    assert (plain.n_hypotheses, plain.n_arms, plain.n_outcomes) == (4, 2, 2)
+    sure = bernoulli([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    assert_allclose(sure.prior, 1 / 3)
+    assert sure.wrong.tolist() == [[False, True], [True, False], [False, False]]
+
+
+def test_nothing_is_gained_without_restarts_where_nothing_is_earned():
+    fair = Bandit(np.full((1, 2, 2), 0.5))
+    found = performance(np.full((4, 2), 0.5), ram(1), fair, reset=0)
+    assert_allclose(found.reward, 0, atol=1e-15)
+    assert Performance(0.5, 0.0, 0.0, found.occupancy).gain == 0
+    assert Performance(0.5, -0.1, 0.0, found.occupancy).gain == -np.inf
+
+
+def test_plays_of_the_warm_up_do_not_count():
+    told = simulate(np.full((4, 2), 0.5), ram(1), two_hypotheses(0.3), reset=0.1, players=3, steps=10, warm_up=4)
+    assert told.plays == 3 * 6
+    assert simulate(np.full((4, 2), 0.5), ram(1), two_hypotheses(0.3), reset=0.1, players=3, steps=10).plays == 3 * 7
+    hers = np.zeros((8, 4))
+    hers[:4, 2], hers[4:, 3] = 1.0, 1.0  # from memory 1 she writes 2 and plays A, and from memory 2 plays B for ever
+    world = Bandit([[[0.0, 1.0], [1.0, 0.0]]])  # A pays, B does not
+    late = simulate(hers, ram(2), world, reset=1e-12, players=5, steps=6, warm_up=2)
+    assert (late.wrong.value, late.reward.value) == (1.0, -1.0)
+    whole = simulate(hers, ram(2), world, reset=1e-12, players=200, steps=6, warm_up=0)
+    assert_allclose(whole.wrong.value, (0.5 + 4) / 6, atol=0.03)  # the first arm is drawn, the second is A, then B
+
+
+def test_outcomes_and_a_name_of_ones_own():
+    assert ram(2, outcomes=3).letters[:6] == ("1A0", "1A1", "1A2", "1B0", "1B1", "1B2")
+    assert ram(2, outcomes=3).n_outcomes == 3
+    assert automaton(np.full((2, 2, 2, 2), 0.5), name="mine").name == "mine"
+
+
 @pytest.mark.parametrize(
     "call, words",
     [
@@ -149,6 +186,23 @@ def test_reward_and_wrong_plays_are_one_number_for_two_hypotheses():
         (lambda: Bandit(np.ones((2, 2))), "hypotheses, arms, outcomes"),
         (lambda: Bandit(np.full((1, 2, 3), 1 / 3)), "needs rewards"),
         (lambda: Bandit(np.full((1, 2, 2), 0.4)), "probabilities"),
+        (lambda: Bandit([[[-0.5, 1.5], [0.5, 0.5]]]), "probabilities"),
+        (lambda: Bandit(np.ones((1, 0, 2))), "hypotheses, arms, outcomes"),
+        (lambda: Bandit(np.full((1, 2, 2), 0.5), rewards=[0.0, 1.0, 2.0]), "2 finite rewards"),
+        (lambda: Bandit(np.full((1, 2, 2), 0.5), rewards=[0.0, np.inf]), "2 finite rewards"),
+        (lambda: Bandit(np.full((2, 2, 2), 0.5), prior=[0.5, 0.6]), "2 probabilities"),
+        (lambda: Bandit(np.full((2, 2, 2), 0.5), prior=[-0.5, 1.5]), "2 probabilities"),
+        (lambda: bernoulli([0.5, 0.2]), "between 0 and 1"),
+        (lambda: bernoulli(np.zeros((0, 2))), "hypotheses, arms, outcomes"),
+        (lambda: arms_in_any_order([[0.5, 0.2], [0.3, 0.4]]), "two to six arms"),
+        (lambda: arms_in_any_order([0.5]), "two to six arms"),
+        (lambda: arms_in_any_order(np.linspace(0, 1, 7)), "two to six arms"),
+        (lambda: Loop(ram(2), arms_in_any_order([0.7, 0.4, 0.1])), "arms=3, outcomes=2"),
+        (lambda: Loop(ram(2, arms=3, outcomes=3), two_hypotheses(0.1)), "3 arms and 3 outcomes; the bandit has 2"),
+        (lambda: automaton(np.full((2, 2, 2, 2), 0.5), start=[0.5, 0.6]), "2 probabilities"),
+        (lambda: automaton(np.full((2, 2, 2, 2), 0.5), start=[-0.5, 1.5]), "2 probabilities"),
+        (lambda: automaton(np.full((2, 2, 2, 2), 0.5), start=[1.0]), "2 probabilities"),
+        (lambda: automaton(np.full((82, 10, 10, 82), 1 / 82)), "too large"),
         (lambda: bernoulli([[0.5, 1.2]]), "between 0 and 1"),
         (lambda: bernoulli([[0.5, 0.2]], prior=[0.5, 0.5]), "prior"),
         (lambda: ram(0), "n >= 1"),
@@ -158,6 +212,12 @@ def test_reward_and_wrong_plays_are_one_number_for_two_hypotheses():
         (lambda: automaton(np.ones((2, 2, 2, 2))), "sum to 1"),
         (lambda: performance(np.ones((8, 4)), ram(2), two_hypotheses(0.1), reset=0.1), "one law per observation"),
         (lambda: performance(np.full((4, 4), 0.25), ram(2), two_hypotheses(0.1), reset=0.1), r"\(8, 4\)"),
+        (lambda: performance(np.tile([-1.0, 1, 1, 0], (8, 1)), ram(2), two_hypotheses(0.1), reset=0.1), "no negative"),
+        (lambda: performance(np.full((2, 8, 4), 0.25), ram(2), two_hypotheses(0.1), reset=0.1), r"\(8, 4\)"),
+        (
+            lambda: simulate(np.full((8, 4), 0.25), ram(2), two_hypotheses(0.1), reset=0.1, steps=5, warm_up=5),
+            "warm_up",
+        ),
         (lambda: performance(np.full((8, 4), 0.25), ram(2), two_hypotheses(0.1), reset=1.0), "reset"),
         (lambda: performance(np.full((8, 4), 0.25), ram(2), two_hypotheses(0.1), reset=float("nan")), "reset"),
     ],

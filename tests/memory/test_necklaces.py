@@ -107,9 +107,38 @@ def test_walks(n):
     assert abs(chance_to_cross(right, left) - chance_to_cross(left, right)) > 1e-6
 
 
+def test_a_search_that_finds_no_chain_says_so(monkeypatch):
+    monkeypatch.setattr("priorscope.memory._necklaces._TRIES", 0)
+    with pytest.raises(RuntimeError, match="no chain of 5 necklaces of 4 letters was found in 0 tries"):
+        necklace_chain.__wrapped__(4)
+
+
+def test_a_chain_of_ones_own():
+    """A short chain of five letters, with an end that the longest one does not have: fewer necklaces, a larger limit."""
+    short = ["AAAAA", "AAAAB", "ABBAA", "BBABA", "ABBBB", "BBBBB"]
+    names = [necklace_of(word) for word in short]
+    assert_allclose(1 / necklace_limit(5, 0.1, chain=short) - 1, (1.1 / 0.9) ** (5 * 5), rtol=1e-10)
+    assert necklace_limit(5, 0.1, chain=short) > necklace_limit(5, 0.1)
+    started = necklace_memory(5, chain=short)
+    middle = {word[:5] for word, p in zip(started.letters, started.start) if p > 0}
+    assert {necklace_of(word) for word in middle} == {names[2], names[3]}
+    assert len(middle) == 10
+    world = bernoulli([[0.6, 0.45]])
+    found = performance(necklace_policy(5, 1e-9, 1e-4, chain=short), started, world, reset=0).wrong
+    assert_allclose(found, necklace_limit(5, (0.6, 0.45), chain=short), rtol=0.02)
+    assert necklace_limit(6, 0.999) == pytest.approx((0.001 / 1.999) ** (6 * 12), rel=1e-9)  # no overflow, no zero
+
+
 @pytest.mark.parametrize(
     "call, words",
     [
+        (lambda: necklace_limit(3, 0.1, chain=["AAA", "AAB", "ABB"]), "one letter at a time"),
+        (lambda: necklace_limit(3, 0.1, chain=["AAB", "ABB", "BBB"]), "one letter at a time"),
+        (lambda: necklace_limit(2, 0.1, chain=["AA", "AB", "AA", "AB", "BB"]), "one letter at a time"),
+        (lambda: chance_to_cross([0.0], [0.1]), "positive"),
+        (lambda: chance_to_cross([0.1, 0.1], [0.1]), "positive"),
+        (lambda: chance_to_cross([[0.1]], [[0.1]]), "positive"),
+        (lambda: mass_at_far_end([0.1], [0.2], leave_near=0.0), "leave_near"),
         (lambda: necklace_policy(3, 0.1, 2.0), "inner_rate"),
         (lambda: necklace_policy(3, 0.1, 0.1, chain=["AAA", "BBB"]), "one letter at a time"),
         (lambda: necklace_limit(3, 1.2), "k_A > k_B"),

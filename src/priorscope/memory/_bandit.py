@@ -98,10 +98,7 @@ def bernoulli(success: ArrayLike, prior: ArrayLike | None = None) -> Bandit:
     chance = np.asarray(success, dtype=np.float64)
     if chance.ndim != 2 or not (np.isfinite(chance).all() and (chance >= 0).all() and (chance <= 1).all()):
         raise ValueError(f"bernoulli needs chances between 0 and 1 (hypotheses, arms); got {success!r}.")
-    even = np.full(len(chance), 1 / len(chance)) if len(chance) else chance
-    return Bandit(
-        np.stack([1 - chance, chance], -1), prior=even if prior is None else np.asarray(prior, dtype=np.float64)
-    )
+    return Bandit(np.stack([1 - chance, chance], -1), prior=prior)  # type: ignore[arg-type]  # kept as an array
 
 
 def two_hypotheses(mu: float) -> Bandit:

@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
+from scipy.special import expit
 
 from priorscope.checks import check, number, whole
 from priorscope.memory._bandit import Bandit, two_hypotheses
@@ -108,7 +109,7 @@ def column_limit(n: int, success: tuple[float, float] | float) -> float:
     if not 0 < low < high < 1:
         raise ValueError(f"column_limit needs chances 1 > k_A > k_B > 0, or μ between 0 and 1; got {success}.")
     odds = math.log((1 - low) / (1 - high)) + (n - 1) * math.log((1 / low - 1) / (1 / high - 1))
-    return 1 / (1 + math.exp(odds)) if odds < 700 else math.exp(-odds)
+    return float(expit(-odds))
 
 
 def hellman_cover_limit(n: int, mu: float) -> float:

@@ -57,10 +57,10 @@ class PolicyGraph:
         """Coordinates of the states: along the first slow mode of the moves, states that share it side by side."""
         n = len(self.names)
         both = self.flows + self.flows.T
-        used = both.sum(1) > 0
-        weights = np.where(both > 0, np.sqrt(both), 0.0)
-        laplacian = np.diag(weights.sum(1)) - weights
-        scale = 1 / np.sqrt(np.where(used, weights.sum(1), 1.0))
+        weights = np.sqrt(both)
+        degree = weights @ np.ones(n)
+        laplacian = np.diag(degree) - weights
+        scale = 1 / np.sqrt(np.where(degree > 0, degree, 1.0))
         _, modes = np.linalg.eigh(scale[:, None] * laplacian * scale)
         x = np.argsort(np.argsort(scale * modes[:, 1], kind="stable"), kind="stable") / max(n - 1, 1)
         y = scale * modes[:, 2] if n > 2 else np.zeros(n)
@@ -130,11 +130,12 @@ def policy_graph(
     if not 0 <= hypothesis < bandit.n_hypotheses:
         raise ValueError(f"policy_graph needs a hypothesis from 0 to {bandit.n_hypotheses - 1}; got {hypothesis}.")
     loop = Loop(memory, bandit)
-    chosen = loop.checked(policy)[:1]
-    law = loop.occupancy(chosen, reset)[0, hypothesis].numpy()
-    decisions = loop.decisions(chosen)[0].numpy()  # (states, decided)
+    chosen = loop.checked(policy)
+    (laws,) = loop.occupancy(chosen, reset).numpy()
+    (decisions,) = loop.decisions(chosen).numpy()  # (states, decided)
     ahead = np.zeros((loop.n_decided, memory.n_states))
     np.add.at(ahead, (np.arange(loop.n_decided)[:, None], loop.to.numpy()), loop.weights[hypothesis].numpy())
+    law = laws[hypothesis]
     flows = law[:, None] * (decisions @ ahead)
     depth = memory.plays.shape[1]
     short = [name[: by if by is not None else len(name) - depth] for name in memory.letters]

@@ -45,7 +45,7 @@ class BanditEnv(gymnasium.Env[np.int64, np.int64]):
         self._hypothesis = self._state = 0
 
     def _draw(self, law: NDArray[np.float64]) -> int:
-        return int(self.np_random.choice(len(law), p=law / law.sum()))
+        return int(self.np_random.choice(len(law), p=law))
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, object] | None = None

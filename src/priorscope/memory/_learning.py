@@ -134,21 +134,19 @@ def learn(
         reward, wrong, slope = loop.reward_and_gradient(policies, reset)
         return reward, wrong, policies * (slope - (policies * slope).sum(-1, keepdim=True)) / reset
 
-    keep = _Record(len(w), evaluations, records)
+    keep = _Record(w, evaluations, records)
     if method == "flow":
         _flow(w, measure, evaluations, max_turn, keep)
     elif method == "adam":
         _adam(w, measure, evaluations, rate, keep)
     else:
         raise ValueError(f"learn knows the methods flow and adam; got {method!r}.")
-    assert keep.policies is not None
-    best = np.stack(keep.wrong, 1).min(1)
     return Learning(
         method,
         np.array(keep.at),
         np.stack(keep.times, 1),
         np.stack(keep.wrong, 1),
-        np.minimum(best, keep.best.numpy()),
+        keep.best.numpy(),
         torch.softmax(keep.policies, -1).numpy(),
     )
 
@@ -156,18 +154,18 @@ def learn(
 class _Record:
     """q at some evaluations, spaced evenly in their logarithm, and the best policy of each seed."""
 
-    def __init__(self, seeds: int, evaluations: int, records: int) -> None:
+    def __init__(self, w: Tensor, evaluations: int, records: int) -> None:
         self.due = set(np.unique(np.geomspace(1, evaluations, records).round().astype(int)).tolist())
         self.at: list[int] = []
         self.times: list[Array] = []
         self.wrong: list[Array] = []
-        self.best = torch.full((seeds,), torch.inf, dtype=torch.float64)
-        self.policies: Tensor | None = None
+        self.best = torch.full((len(w),), torch.inf, dtype=torch.float64)
+        self.policies = w.clone()
 
     def see(self, count: int, time: Tensor, w: Tensor, wrong: Tensor) -> None:
         better = wrong < self.best
         self.best = torch.where(better, wrong, self.best)
-        self.policies = w.clone() if self.policies is None else torch.where(better[:, None, None], w, self.policies)
+        self.policies = torch.where(better[:, None, None], w, self.policies)
         if count in self.due:
             self.at.append(count)
             self.times.append(time.numpy().copy())

@@ -77,7 +77,8 @@ class Loop:
         rows, after = key.reshape(s * a, -1)[first[order]], np.argsort(order)[after.ravel()]
         self.n_decided = len(rows)
         self.after = torch.from_numpy(after.reshape(s, a).astype(np.int64))
-        self.decides_all = bool((after.reshape(s, a) == np.arange(len(rows))[:a]).all() and len(rows) == a)
+        # decisions are the actions themselves: nothing to gather
+        self.fast = bool((after.reshape(s, a) == np.arange(len(rows))[:a]).all() and len(rows) == a)
         played = rows[:, 0].astype(np.int64)
         to = rows[:, 1 : 1 + c * b].astype(np.int64)
         weights = bandit.laws[:, played][..., None] * rows[:, 1 + c * b :].reshape(
@@ -86,32 +87,31 @@ class Loop:
         self.to = torch.from_numpy(to)  # (decided, c b)
         self.weights = torch.from_numpy(weights.reshape(len(weights), len(rows), c * b))
         self.seen = torch.from_numpy(memory.observation)
-        self.sees_all = bool((memory.observation == np.arange(s)).all())  # each state is an observation of its own
         self.start = torch.from_numpy(memory.restart(bandit))  # (hypotheses, states)
         last = memory.plays[:, -1]
         self.reward = torch.from_numpy(bandit.rewards[last[:, 1]])  # (states,)
         self.wrong = torch.from_numpy(bandit.wrong[:, last[:, 0]].astype(np.float64))  # (hypotheses, states)
         self.prior = torch.from_numpy(bandit.prior)
 
-    def checked(self, policies: ArrayLike) -> Tensor:
-        """Policies (n, observations, actions) as a tensor, each row a law."""
+    def checked(self, policy: ArrayLike) -> Tensor:
+        """A policy (observations, actions) as a tensor (1, observations, actions), each row a law."""
         wanted = (self.memory.n_observations, self.memory.n_actions)
-        found = torch.from_numpy(np.array(policies, dtype=np.float64))
-        if found.shape[-2:] != wanted or found.ndim not in (2, 3):
+        found = torch.from_numpy(np.array(policy, dtype=np.float64))
+        if found.shape != wanted:
             raise ValueError(
                 f"a policy for {self.memory.name} needs shape {wanted} (observations, actions); got {tuple(found.shape)}."
             )
         if not bool((found >= 0).all()) or not bool(((found.sum(-1) - 1).abs() < 1e-9).all()):
             raise ValueError("a policy needs one law per observation: no negative entries, each row summing to 1.")
-        return found.reshape(-1, *wanted)
+        return found[None]
 
     def decisions(self, policies: Tensor) -> Tensor:
         """The chance of each state after the decision, from each state (n, states, decided)."""
         n, (s, a) = len(policies), self.after.shape
-        if self.decides_all:
-            return policies if self.sees_all else policies[:, self.seen]
+        if self.fast:
+            return policies[:, self.seen]
         out = torch.zeros(n, s, self.n_decided, dtype=torch.float64)
-        return out.scatter_add_(2, self.after.expand(n, s, a), policies if self.sees_all else policies[:, self.seen])
+        return out.scatter_add_(2, self.after.expand(n, s, a), policies[:, self.seen])
 
     def moves(self, decisions: Tensor) -> Tensor:
         """From one state after a decision to the next (n, hypotheses, decided, decided)."""
@@ -163,9 +163,9 @@ class Loop:
         weighted = (1 - reset) * self.prior[:, None] * law
         by_decision = weighted.mT @ values  # (n, states, decided), summed over hypotheses
         by_state = by_decision  # (n, states, actions) once decisions are actions
-        if not self.decides_all:
+        if not self.fast:
             by_state = by_decision.gather(2, self.after.expand(len(policies), *self.after.shape))
-        gradient = by_state if self.sees_all else torch.zeros_like(policies).index_add_(1, self.seen, by_state)
+        gradient = torch.zeros_like(policies).index_add_(1, self.seen, by_state)
         return means @ self.prior, torch.einsum("e,nes,es->n", self.prior, law, self.wrong), gradient
 
 
@@ -180,6 +180,6 @@ def performance(policy: ArrayLike, memory: Memory, bandit: Bandit, *, reset: flo
     """
     check("performance", "reset", reset, RESET)
     loop = Loop(memory, bandit)
-    law = loop.occupancy(loop.checked(policy)[:1], reset)[0]
+    (law,) = loop.occupancy(loop.checked(policy), reset)
     wrong = float((loop.prior[:, None] * law * loop.wrong).sum())
     return Performance(wrong, float(loop.prior @ (law @ loop.reward)), float(reset), law.numpy())

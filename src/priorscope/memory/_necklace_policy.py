@@ -9,6 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from priorscope.checks import check, number, whole
 from priorscope.memory._memory import Memory, memento
@@ -112,4 +113,4 @@ def necklace_limit(m: int, success: tuple[float, float] | float, *, chain: Seque
     for name in _chain(m, chain)[1:-1]:
         a, b = name.count("A"), name.count("B")
         odds += a * math.log(high / (1 - high)) + b * math.log((1 - low) / low)
-    return 1 / (1 + math.exp(odds)) if odds < 700 else math.exp(-odds)
+    return float(expit(-odds))

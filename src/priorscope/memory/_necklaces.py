@@ -63,7 +63,7 @@ def chain_bound(m: int) -> int:
     check("chain_bound", "m", m, whole(1, most=_LONGEST))
     odd = sum(name.count("B") % 2 for name in _neighbours(m))
     even = len(_neighbours(m)) - odd
-    return 2 * min(even, odd) if m % 2 else 2 * min(even - 1, odd) + 1
+    return 2 * odd if m % 2 else 2 * min(even - 1, odd) + 1  # for an odd m, A for B turns even ones into odd ones
 
 
 @cache

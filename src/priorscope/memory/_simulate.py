@@ -64,7 +64,7 @@ def simulate(
     if not 0 <= start < steps:
         raise ValueError(f"simulate needs a warm_up below its {steps} steps; got {warm_up}.")
     loop = Loop(memory, bandit)
-    laws = loop.checked(policy)[0].numpy()
+    (laws,) = loop.checked(policy).numpy()
     rng = np.random.default_rng(seed)
     restart, reward, wrong = memory.restart(bandit), loop.reward.numpy(), loop.wrong.numpy()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
 
 __all__ = ["chance_to_cross", "mass_at_far_end"]
 
@@ -44,4 +45,4 @@ def mass_at_far_end(left: ArrayLike, right: ArrayLike, *, leave_far: float = 1.0
     if not (leave_far > 0 and leave_near > 0):
         raise ValueError(f"mass_at_far_end needs positive leave_far and leave_near; got {leave_far} and {leave_near}.")
     logs = np.log(_ratios(left, right, "mass_at_far_end")).sum() + np.log(leave_far / leave_near)
-    return float(1 / (1 + np.exp(logs))) if logs < 700 else float(np.exp(-logs))
+    return float(expit(-logs))
