@@ -15,7 +15,19 @@ import pytest
 import torch
 
 import priorscope as ps
-from priorscope.checks import FRACTION, NOT_NEGATIVE, POSITIVE, SEED, check, checked, each, number, optional, whole
+from priorscope.checks import (
+    FRACTION,
+    NOT_NEGATIVE,
+    POSITIVE,
+    SEED,
+    check,
+    checked,
+    each,
+    number,
+    optional,
+    whole,
+    word_or,
+)
 
 PARTS = ("data", "inference", "lab", "models", "probes", "profiles", "statistics", "system", "testing")
 RESULTS = re.compile(
@@ -157,6 +169,32 @@ def test_rules_take_what_they_should():
         (number(above=0, infinite=True), (math.inf,)),
         (optional(whole()), (None, 1)),
         (each(POSITIVE, alone=True), (1.0, [1.0, 2], np.ones(3), torch.ones(2), (x for x in (1, 2)))),
+    ):
+        for value in good:
+            check("f", "x", value, rule)
+
+
+def test_rules_refuse_what_they_should():
+    for rule, bad in (
+        (whole(2, most=4), (1, 5, 2.0, True, "3")),
+        (number(above=1, below=3), (1, 3, True, math.nan, "2")),
+        (number(least=1), (0.9, math.inf)),
+        (number(infinite=True), (math.nan,)),
+        (optional(whole(2)), (1,)),
+        (word_or(POSITIVE, "auto", "all"), ("best", 0.0, None)),
+        (each(POSITIVE), (1.0, [], [[1.0, 2.0], [0.0, 1.0]], "12", [1.0, "x"])),
+        (each(POSITIVE, alone=True), (0.0, [], [0.0])),
+        (each(POSITIVE, empty=True), ([0.0], 1.0)),
+    ):
+        for value in bad:
+            assert not rule.accepts(value), (rule.wanted, value)
+            with pytest.raises(ValueError, match="f needs"):
+                check("f", "x", value, rule)
+    for rule, good in (
+        (whole(2, most=4), (2, 4)),
+        (word_or(POSITIVE, "auto", "all"), ("auto", "all", 2)),
+        (each(POSITIVE), ([[1.0, 2.0], [3.0, 1.0]], torch.tensor(2.0), np.array(2.0))),
+        (each(POSITIVE, empty=True), ([], [1.0])),
     ):
         for value in good:
             check("f", "x", value, rule)

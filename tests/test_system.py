@@ -100,3 +100,73 @@ def test_predictions_that_are_not_numbers_have_no_accuracy(outputs):
     broken = wanted.clone()
     broken[0, 0] = float("nan")
     assert accuracy(broken, wanted) != accuracy(broken, wanted)  # NaN, neither 0 nor a share
+
+
+class Plain(nn.Module):
+    """A network without weights; outputs of the shape given, the same for all inputs where blind."""
+
+    def __init__(self, weights=0, blind=False, copies=None):
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(weights)) if weights else None
+        self.blind, self.copies = blind, copies
+
+    def forward(self, x):
+        out = x.flatten(1).sum(1, keepdim=True)
+        out = torch.ones_like(out) if self.blind else out
+        out = out if self.scale is None else out * self.scale
+        return out if self.copies is None else torch.stack([k * out for k in range(self.copies)])
+
+
+def test_which_networks_are_blind():
+    """Nothing is said of a network without weights or of one input; one blind member alone is no blind ensemble."""
+    check, x = ps.system.check_model, torch.randn(5, 3, generator=torch.Generator().manual_seed(0))
+    check(Plain(blind=True), x)
+    check(Plain(1, blind=True), x[:1])
+    check(Plain(1), x[:2])
+    check(Plain(1, copies=2), x)  # the first of the two is zero everywhere
+    for blind in (Plain(1, blind=True), Plain(1, blind=True, copies=3), Plain(2, blind=True)):
+        with pytest.raises(ValueError, match="ignores its input"):
+            check(blind, x)
+        with pytest.raises(ValueError, match="ignores its input"):
+            check(blind, x[:2])
+    frozen = Plain(1, blind=True)
+    frozen.scale.requires_grad_(False)
+    with pytest.raises(ValueError, match="ignores its input"):
+        check(frozen, x)
+    sleeping = Plain(1).eval()
+    check(sleeping, x)
+    assert not sleeping.training
+    awake = Plain(1).train()
+    check(awake, x)
+    assert awake.training
+
+
+def test_a_stack_that_keeps_its_weights_to_itself_can_be_blind():
+    class Stack(Plain):
+        stacked = {"w": torch.ones(2, 1)}
+
+        def call(self, stacked, x):
+            return self(x)
+
+    x = torch.randn(5, 3, generator=torch.Generator().manual_seed(0))
+    ps.system.check_model(Stack(copies=2), x)
+    with pytest.raises(ValueError, match="ignores its input"):
+        ps.system.check_model(Stack(blind=True, copies=2), x)
+
+
+def test_an_ensemble_of_ones_own_is_trained_as_it_is(digits):
+    flow = ps.inference.GradientFlow(time=0.1)
+    own = ps.models.fcn(1).ensemble(digits.input_shape, width=8, outputs=1, seeds=[5, 6])
+    system = ps.System(digits, own, flow)
+    assert system.network(3) is own
+    assert system.run().predict(digits.test.inputs).shape == (2, 100, 1)
+
+
+def test_without_test_samples_there_is_no_error(digits):
+    x, y = digits.train.inputs, digits.train.targets
+    alone = ps.data.from_arrays(x.flatten(1).numpy(), y.numpy()[:, 0].astype(float) * 1.5, test_fraction=0.0)
+    outcome = ps.System(alone, ps.models.fcn(1), ps.inference.KernelRegression(ridge=0.1)).run()
+    assert outcome.test_error != outcome.test_error
+    assert outcome.member_errors == ()
+    assert outcome.test_accuracy is None
+    assert outcome.misclassification is None

@@ -185,3 +185,109 @@ def test_a_spectrum_of_nothing_and_the_tangent_kernel_of_an_architecture_are_ref
         ps.probes.spectrum(None)
     with pytest.raises(TypeError, match="empirical_ntk needs an nn.Module.*got Architecture"):
         ps.probes.empirical_ntk(ps.models.fcn(1), torch.eye(2))
+
+
+class Doubled:
+    """A kernel x·y, its tangent kernel twice that; it notes which kinds were asked for."""
+
+    name = "doubled"
+    asked: tuple[str, ...] = ()
+
+    def kernel(self, x1, x2=None, *, kinds=("nngp", "ntk")):
+        self.asked = tuple(kinds)
+        K = x1 @ (x1 if x2 is None else x2).T
+        return SimpleNamespace(nngp=K if "nngp" in kinds else None, ntk=2 * K if "ntk" in kinds else None)
+
+
+def test_kernels_are_asked_for_by_kind_and_between_two_batches():
+    model, x, z = Doubled(), torch.eye(3), 3 * torch.eye(3)[:2]
+    torch.testing.assert_close(contracts.kernel_matrix(model, x), 2 * torch.eye(3))
+    torch.testing.assert_close(contracts.kernel_matrix(model, x, z), 6 * torch.eye(3)[:, :2])
+    torch.testing.assert_close(contracts.kernel_matrix(model, x, z, "nngp"), 3 * torch.eye(3)[:, :2])
+    assert model.asked == ("nngp",)
+    both = contracts.kernel_matrices(model, x, z)
+    assert list(both) == ["nngp", "ntk"]
+    torch.testing.assert_close(both["ntk"], 2 * both["nngp"])
+    with pytest.raises(ValueError, match="kind must be 'ntk' or 'nngp'; got 'rbf'"):
+        contracts.kernel_matrices(model, x, None, ("rbf", "ntk"))
+
+
+@pytest.mark.parametrize("bad", ["nngp", "ntk"])
+@pytest.mark.parametrize(
+    ("change", "words", "kind"), [(lambda K: None, "object with", TypeError), (lambda K: K[:1], "shape", ValueError)]
+)
+def test_each_kind_of_a_kernel_is_looked_at(bad, change, words, kind):
+    class Odd(Doubled):
+        def kernel(self, x1, x2=None, *, kinds=("nngp", "ntk")):
+            found = super().kernel(x1, x2, kinds=kinds)
+            setattr(found, bad, change(getattr(found, bad)))
+            return found
+
+    with pytest.raises(kind, match=words):
+        contracts.kernel_matrices(Odd(), torch.eye(3))
+
+
+def test_what_a_model_takes_from_its_inputs_is_settled_once():
+    x = torch.tensor([[0.0], [1.0], [5.0]])
+    assert contracts.settled(ps.models.laplace(), x).bandwidth == 4.0
+    plain = Doubled()
+    assert contracts.settled(plain, x) is plain
+
+
+def test_names_are_those_that_were_given():
+    def maker(seed):
+        return nn.Linear(2, 1)
+
+    nameless = SimpleNamespace(name="")
+    assert contracts.name_of(Doubled()) == "doubled"
+    assert contracts.name_of(maker) == "maker"
+    assert contracts.name_of(lambda seed: None) == "function"
+    assert contracts.name_of(nameless) == "SimpleNamespace"
+    assert contracts.name_of(SimpleNamespace(name=3)) == "SimpleNamespace"
+
+
+def test_networks_makers_and_families():
+    fcn = ps.models.fcn(1)
+    assert contracts.is_network_maker(fcn)
+    assert contracts.is_network_family(fcn)
+
+    class Both(nn.Module):
+        """A network that could make others is a network."""
+
+        network = staticmethod(fcn.network)
+        ensemble = staticmethod(fcn.ensemble)
+
+    assert not contracts.is_network_maker(Both())
+    assert not contracts.is_network_family(Both())
+    assert not contracts.is_network_maker(Doubled())
+    one = SimpleNamespace(network=fcn.network)
+    assert contracts.is_network_maker(one)
+    assert not contracts.is_network_family(one)
+
+
+def test_a_class_in_place_of_an_object():
+    with pytest.raises(TypeError, match=r"got the class Doubled itself. Make one: Doubled\(...\)"):
+        contracts.require(Doubled, contracts.KernelModel, "a model with a kernel", "Use an Architecture.")
+    with pytest.raises(TypeError, match="got type, which has no kernel. Use an Architecture"):
+        contracts.require(int, contracts.KernelModel, "a model with a kernel", "Use an Architecture.")
+
+
+def test_a_length_is_asked_for_where_the_contract_says_so():
+    one = ps.models.fcn(1).ensemble((3,), width=4, seeds=range(2))
+    assert contracts.missing(one, contracts.NetworkEnsemble) == ()
+    assert "__len__" in contracts.missing(SimpleNamespace(stacked={}, call=one.call), contracts.NetworkEnsemble)
+    odd = SimpleNamespace(kernel=3)  # there, but nothing that can be called
+    assert contracts.missing(odd, contracts.KernelModel) == ("kernel",)
+
+
+def test_a_stack_that_is_no_module_is_trained_as_it_is(data):
+    class Stack:
+        stacked = {"w": torch.ones(2, 1)}
+
+        def call(self, stacked, x):
+            return stacked["w"][:, None] * x.sum(-1, keepdim=True)
+
+        __call__ = call
+
+    stack = Stack()
+    assert ps.System(data, stack, ps.inference.GradientDescent(steps=1)).network(3) is stack

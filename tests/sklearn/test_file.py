@@ -3,10 +3,14 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
+import torch
 
 import priorscope as ps
 from priorscope.sklearn import KernelMachine
+from priorscope.sklearn._flips import FlipAveraged
+from priorscope.sklearn._model_text import from_plain, to_plain
 
 
 @pytest.fixture
@@ -106,3 +110,110 @@ def test_damage_is_told_in_one_line(data, tmp_path):
     changed(file, classes=np.array(["a", "b", "c"]))
     refused(r"classes has shape \(3,\), not \(2,\)")
     assert KernelMachine.load(file).classes_.tolist() == ["down", "up"]  # the control: whole again
+
+
+def test_frames_with_words_and_classes_of_any_kind(tmp_path):
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"a": rng.normal(size=40), "kind": rng.choice(["u", "v", "w"], 40), "b": rng.normal(size=40)})
+    y = np.where(frame["kind"] == "v", "yes", "no").astype(object)
+    machine = KernelMachine("fcn-1", inputs="codes").fit(frame, y)
+    file = machine.save(tmp_path / "m.npz")
+    again = KernelMachine.load(file)
+    np.testing.assert_array_equal(again.predict_proba(frame), machine.predict_proba(frame))
+    assert again.column_names_ == ("a", "kind=u", "kind=v", "kind=w", "b")
+    assert again.rows_.words == ("kind",)
+    assert again.classes_.tolist() == ["no", "yes"]
+    whole = file.read_bytes()
+    for text, arrays, words in (
+        (lambda t: t["rows"]["frame"]["words"].pop(), {}, "3 columns and words of 2"),
+        (lambda t: None, {"rows_medians": np.zeros(3)}, "rows_medians has shape"),
+    ):
+        changed(file, text, **arrays)
+        with pytest.raises(ValueError, match=words):
+            KernelMachine.load(file)
+        file.write_bytes(whole)
+    mixed = np.array(["yes", "no"] * 20, dtype=object)
+    mixed[0] = True
+    machine.classes_ = np.array(["no", True], dtype=object)
+    with pytest.raises(ValueError, match="classes_? holds Python objects"):
+        machine.save(tmp_path / "n.npz")
+
+
+def test_flips_and_whitening_go_into_the_file(tmp_path):
+    rng = np.random.default_rng(5)
+    bars, y = np.zeros((50, 1, 6, 6)), rng.integers(0, 2, 50)
+    bars[np.arange(50), 0, 1 + 3 * y, rng.integers(0, 6, 50)] = 1
+    images = bars + 0.3 * rng.normal(size=(50, 1, 6, 6))
+    for arch in ("vec-1", ps.models.vec(1, bias_variance=0.1)):
+        machine = KernelMachine(arch).fit(images, y)
+        assert isinstance(machine.model_, FlipAveraged)
+        file = machine.save(tmp_path / "m.npz")
+        again = KernelMachine.load(file)
+        assert isinstance(again.model_, FlipAveraged)
+        np.testing.assert_array_equal(again.decision_function(images), machine.decision_function(images))
+        np.testing.assert_array_equal(
+            again.decision_function(images[..., ::-1]), machine.decision_function(images[..., ::-1])
+        )
+        assert again.arch == arch
+    white = KernelMachine("fcn-1", flips=False).fit(images, images.reshape(50, -1)[:, 0])
+    file = white.save(tmp_path / "w.npz")
+    np.testing.assert_array_equal(KernelMachine.load(file).predict(images), white.predict(images))
+    changed(file, inputs_matrix=np.eye(5))
+    with pytest.raises(ValueError, match="do not have 36 numbers"):
+        KernelMachine.load(file)
+
+
+def test_marks_that_do_not_fit_are_refused(tmp_path):
+    rng = np.random.default_rng(2)
+    X = rng.integers(0, 4, size=(40, 2)).astype(float)
+    machine = KernelMachine("fcn-1", inputs="codes").fit(X, X[:, 0] == 2)
+    file = machine.save(tmp_path / "m.npz")
+    whole = file.read_bytes()
+    np.testing.assert_array_equal(KernelMachine.load(file).predict(X), machine.predict(X))
+    owners = machine.inputs_.owners
+    marks = {
+        f"inputs_{name}": getattr(machine.inputs_, name) for name in ("marks", "owners", "mark_mean", "mark_scale")
+    }
+    for text, arrays, words in (
+        (None, {"inputs_owners": owners + 1}, "features that it does not have"),
+        (None, {"inputs_owners": owners - 1}, "features that it does not have"),
+        (None, {name: value[:, None] for name, value in marks.items()}, "features that it does not have"),
+        (None, {name: value[:-1] for name, value in marks.items()}, "do not have 10 numbers"),
+        (lambda t: t.update(form="steps"), {}, "inputs of form 'steps' do not have 10 numbers"),
+        (lambda t: t.update(form="ranks"), {}, "inputs of form 'ranks' do not have 10 numbers"),
+        (lambda t: t.update(model={"layers": [], "flips": False}), {}, "its model has no kernel"),
+    ):
+        changed(file, text, **arrays)
+        with pytest.raises(ValueError, match=words):
+            KernelMachine.load(file)
+        file.write_bytes(whole)
+    np.savez(file, description=np.array("[]"))
+    with pytest.raises(ValueError, match="m.npz is not a saved kernel machine"):
+        KernelMachine.load(file)
+    with pytest.raises(FileNotFoundError, match="no file .*nowhere.npz; a kernel machine is saved by"):
+        KernelMachine.load(tmp_path / "nowhere.npz")
+
+
+def test_only_layers_of_this_library_are_built_from_text():
+    for part in (None, True, 3, 0.5, float("inf"), "relu", (1, (2.0, None))):
+        assert from_plain(json.loads(json.dumps(to_plain(part), allow_nan=False))) == part
+    for model in (ps.models.gap(2), ps.models.laplace(2.0), ps.models.Invariant(ps.models.fcn(1), "sign")):
+        assert from_plain(json.loads(json.dumps(to_plain(model)))) == model
+    for name in ("fcn", "Ensemble", "UserNetwork", "os", 3, None, ["Dense"]):
+        with pytest.raises(ValueError, match="no layer or nonlinearity"):
+            from_plain({"is": name, "settings": {}})
+    with pytest.raises(ValueError, match="no layer or nonlinearity 'Dense'"):
+        from_plain({"is": "Dense"})
+    with pytest.raises(ValueError, match="is not a layer or nonlinearity of this library"):
+        to_plain(object())
+
+
+def test_a_map_wants_a_model_that_takes_it(data, tmp_path):
+    X, _, y = data
+    machine = KernelMachine("laplace", features="learn").fit(X, np.sin(3 * y))
+    if not machine.features_.kept:
+        machine.model_ = machine.model_.mapped(torch.eye(4, dtype=torch.float64))
+    file = machine.save(tmp_path / "m.npz")
+    changed(file, lambda t: t["model"].update(map="patches"))
+    with pytest.raises(ValueError, match="its model has no map of patches"):
+        KernelMachine.load(file)

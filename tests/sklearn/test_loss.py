@@ -142,3 +142,23 @@ def test_what_features_gain_has_the_error_of_a_mean_of_pairs():
     fit = SimpleNamespace(plan=SimpleNamespace(rows=rows, plain=plain, scores=learnt))
     gap = ((plain - y) ** 2 - (learnt - y) ** 2)[:, 0]
     assert _unsure(fit, Problem(y, None, np.ones(12)), "squared") == pytest.approx(stats.sem(gap))
+
+
+def test_the_temperature_weighs_samples_by_their_class():
+    """The log-loss of weighted samples and one more of any class, minimised on a grid."""
+    labels = np.repeat([0, 1, 2], [20, 8, 5])
+    scores = np.eye(3)[labels] + RNG.normal(size=(33, 3))
+    weights = np.array([0.2, 1.0, 4.0])[labels]
+    betas = np.geomspace(0.01, 30, 3000)
+
+    def best(weights):
+        share = weights / weights.mean()
+        logs = [np.log(probabilities(scores, b)) for b in betas]
+        loss = [-(share * l[np.arange(33), labels]).sum() - l.mean() for l in logs]
+        return betas[int(np.argmin(loss))]
+
+    assert temperature(scores, labels, weights) == pytest.approx(best(weights), rel=0.03)
+    assert temperature(scores, labels, np.ones(33)) == pytest.approx(best(np.ones(33)), rel=0.03)
+    assert abs(best(weights) / best(np.ones(33)) - 1) > 0.1
+    numbers = Problem(scores, None, np.ones(33))
+    np.testing.assert_allclose(losses(scores + 2, numbers, "error"), 4)  # numbers have the squared loss alone

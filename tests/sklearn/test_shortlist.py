@@ -3,19 +3,21 @@
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from scipy import stats
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.ensemble import ExtraTreesClassifier
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import LogisticRegression, Perceptron, Ridge
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from torch import nn
 
+from priorscope.models import UserNetwork
 from priorscope.sklearn import Encode, KernelMachine, Shortlist, Shrink, TrainedNetwork
-from priorscope.sklearn._left_out import closed_form, folds_of, refitted
+from priorscope.sklearn._left_out import closed_form, folds_of, may_be_closed, refitted, scores_of
 from priorscope.sklearn._loss import Problem, losses
 from priorscope.sklearn._shortlist import _loss
 
@@ -155,6 +157,12 @@ def test_networks_of_any_make_are_trained():
         (lambda: Shortlist([]), "needs members of different names"),
         (lambda: Shortlist([("a", Ridge()), ("a", Ridge())]), "needs members of different names"),
         (lambda: Shortlist([("a", Ridge())], metric="rmsle"), "metric must be one of"),
+        (lambda: Shortlist([("a", Ridge())], task="ranking"), "task must be 'classification'"),
+        (lambda: TrainedNetwork("fcn-1", task="ranking"), "task must be 'classification'"),
+        (lambda: Encode(input_shape=(0, 2)), "Encode needs input_shape"),
+        (lambda: Shrink((1, 2), (2, 1)), "Shrink keeps channels and axes"),
+        (lambda: Shrink((1, 2), (1, 1, 1)), "Shrink keeps channels and axes"),
+        (lambda: Shrink((1, 2), (1,)), "Shrink keeps channels and axes"),
         (lambda: Shortlist([("a", Ridge())], folds=1), "Shortlist needs a whole number folds >= 2"),
         (lambda: TrainedNetwork("fcn-1", epochs=0), "TrainedNetwork needs a finite epochs > 0"),
         (lambda: TrainedNetwork("fnc-1"), "no architecture 'fnc-1'"),
@@ -176,3 +184,96 @@ def test_the_error_of_a_loss_is_that_of_a_mean_over_rows():
     each = losses(scores, problem, "squared")
     assert value == pytest.approx(each.mean())
     assert error == pytest.approx(stats.sem(each))
+
+
+def test_the_closed_form_of_a_pipeline_is_that_of_its_last_step():
+    X, y = RNG.normal(size=(30, 2)), RNG.normal(size=30)
+    targets = ((y - y.mean()) / y.std())[:, None]
+    machine = KernelMachine("fcn-1", kind="ntk", ridge=0.3, inputs="raw")
+    folds = folds_of(y, 3, False, 0)
+    twice = FunctionTransformer(lambda rows: 2 * rows)
+    chain = make_pipeline(twice, FunctionTransformer(lambda rows: rows + 1), machine)
+    fitted, got = closed_form(chain, X, y, targets, folds)
+    alone, want = closed_form(machine, 2 * X + 1, y, targets, folds)
+    np.testing.assert_allclose(got, want, atol=1e-10)
+    np.testing.assert_allclose(fitted.predict(X), alone.predict(2 * X + 1))
+    assert may_be_closed(chain)
+    assert not may_be_closed(make_pipeline(machine, Ridge()))
+    assert not may_be_closed(KernelMachine("fcn-1", head="svm"))
+    few, none = closed_form(KernelMachine("fcn-1", landmarks=5), X, y, targets, folds)
+    assert none is None
+    assert few.n_features_in_ == 2
+    model = Shortlist([("few", KernelMachine("fcn-1", landmarks=5)), ("ridge", Ridge())]).fit(X, y)
+    assert {c.how for c in model.report_.contenders} == {"refitted"}
+
+
+def test_scores_of_estimators_with_and_without_scores():
+    X = RNG.normal(size=(40, 2))
+    three, two = np.digitize(X[:, 0], [-0.5, 0.5]), X[:, 0] > 0
+    many = Perceptron(random_state=0).fit(X, three)
+    np.testing.assert_array_equal(scores_of(many, X, np.arange(3)), many.decision_function(X))
+    pair = Perceptron(random_state=0).fit(X, two)
+    f = pair.decision_function(X)
+    np.testing.assert_array_equal(scores_of(pair, X, np.array([False, True])), np.stack([-f, f], 1) / 2)
+
+    class Bare(BaseEstimator):
+        classes_ = np.array([0, 2])
+
+        def predict(self, rows):
+            return np.where(rows[:, 0] > 0, 2, 0)
+
+    found = scores_of(Bare(), X, np.arange(3))
+    assert (found.argmax(1) == np.where(X[:, 0] > 0, 2, 0)).all()
+    assert (found[:, 1] == -1).all()  # a class that it never saw is below all others
+    assert set(found[:, 0]) == {0.0, 1.0}
+
+
+def test_the_metric_that_was_asked_for_decides():
+    X = RNG.normal(size=(60, 2))
+    y = X[:, 0] + 0.5 * RNG.normal(size=60) > 0.8
+    members = [("kernel", KernelMachine("fcn-1")), ("linear", LogisticRegression())]
+    folds = folds_of(y, 5, True, 0)
+    scores = refitted(LogisticRegression(), X, y, folds, np.array([False, True]))
+    problem = Problem(np.eye(2)[y.astype(int)], y.astype(int), np.ones(60))
+    told = {"auc": "AUC 0.", "balanced": "classes counted alike", "error": "% wrong", "log-loss": "log-loss 0."}
+    for metric, words in told.items():
+        model = Shortlist(members, metric=metric).fit(X, y)
+        found = {c.name: c.score for c in model.report_.contenders}
+        assert found["linear"] == pytest.approx(_loss(scores, problem, metric)[0])
+        assert model.report_.metric == metric
+        assert words in str(model.report_)
+    numbers = Problem(X, None, np.ones(60))
+    assert _loss(X + 1, numbers, "auc")[0] == pytest.approx(1.0)  # numbers have no area: the squared error
+    two = Shortlist(members, task="regression").set_params(members=[("a", Ridge()), ("b", Ridge(2.0))])
+    assert two.fit(X[:2], [0.0, 1.5]).report_.rows == 2
+
+
+def test_one_member_is_fitted_to_all_rows():
+    X = RNG.normal(size=(20, 2))
+    model = Shortlist([("ridge", Ridge(0.1))]).fit(X, X @ [1.0, 2.0])
+    np.testing.assert_allclose(model.predict(X), Ridge(0.1).fit(X, X @ [1.0, 2.0]).predict(X))
+
+
+def test_encoding_of_flattened_images():
+    rows = RNG.normal(size=(5, 12))
+    plain, shaped = Encode().fit(rows), Encode(input_shape=(3, 2, 2)).fit(rows)
+    np.testing.assert_array_equal(plain.transform(rows), shaped.transform(rows))
+    assert shaped.encoding_.shape == (3, 2, 2)
+    assert plain.encoding_.shape == (12,)
+
+
+def test_networks_by_text_and_those_that_were_read_before(tmp_path, monkeypatch):
+    (tmp_path / "own_net.py").write_text(
+        "from torch import nn\n\ndef make(input_shape, outputs):\n    return nn.Linear(*input_shape, outputs)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    x = RNG.normal(size=(60, 3))
+    y = x @ [1.0, -1.0, 0.0]
+    settings = {"epochs": 100, "learning_rate": 0.02}
+    assert TrainedNetwork("own_net:make", **settings).fit(x, y).score(x, y) > 0.98
+    read = UserNetwork.fit(nn.Linear(3, 1), torch.from_numpy(x[:8]).float(), 1)
+    fitted = TrainedNetwork(read, **settings).fit(x, y)
+    assert fitted.score(x, y) > 0.98
+    both = TrainedNetwork(nn.Linear(3, 2), **settings).fit(x, np.stack([y, 5 + 0 * y + x[:, 0]], 1)).predict(x)
+    assert both.shape == (60, 2)
+    assert np.abs(both[:, 1] - 5 - x[:, 0]).mean() < 0.2  # in the units of the targets

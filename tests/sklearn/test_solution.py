@@ -173,3 +173,136 @@ def test_whitening_is_the_inverse_root_of_the_regularised_covariance():
     product = M @ M @ (cov + 0.1 * np.trace(cov) / 9 * np.eye(9))
     np.testing.assert_allclose(product, product[0, 0] * np.eye(9), atol=1e-9)
     np.testing.assert_allclose((x @ M).var(0).mean(), 1.0, rtol=1e-9)
+
+
+def uneven():
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(60, 3))
+    return X, X[:, 0] + 0.3 * rng.normal(size=60) > 0.9, rng.normal(size=(20, 3))
+
+
+def test_landmarks_weigh_classes_as_the_exact_solution_does(monkeypatch):
+    X, y, Z = uneven()
+    settings = {"kind": "nngp", "ridge": 0.05, "class_weight": "balanced"}
+    exact = KernelMachine("fcn-2", **settings).fit(X, y)
+    most = KernelMachine("fcn-2", landmarks=59, **settings).fit(X, y)
+    even = KernelMachine("fcn-2", **{**settings, "class_weight": None}).fit(X, y)
+    assert np.abs(most._function(Z) - exact._function(Z)).max() < 0.02
+    assert np.abs(even._function(Z) - exact._function(Z)).max() > 0.1
+    assert most.report_.chosen.wrong == pytest.approx(exact.report_.chosen.wrong, abs=0.05)
+    assert most.report_.chosen.wrong > 0
+    monkeypatch.setattr("priorscope.sklearn._solution.BLOCK", 7)  # the same features, block by block
+    blocks = KernelMachine("fcn-2", landmarks=59, **settings).fit(X, y)
+    np.testing.assert_allclose(blocks._function(Z), most._function(Z), atol=1e-9)
+
+
+def test_losses_of_landmarks_are_those_of_left_out_rows():
+    """Ridge regression on the features of the landmarks, fitted again without each row."""
+    X, y, _ = uneven()
+    machine = KernelMachine("fcn-1", kind="nngp", ridge=0.3, landmarks=8, metric="error", task="classification")
+    machine.fit(X, y)
+    z = machine.X_fit_
+    Kzz = machine.model_.kernel(z).nngp.numpy()
+    cross = machine.model_.kernel(machine.inputs_(X), z).nngp.numpy()
+    phi = np.linalg.solve(np.linalg.cholesky(Kzz), cross.T).T
+    Y, wrong = np.eye(2)[y.astype(int)], []
+    for i in range(60):
+        rest = np.arange(60) != i
+        centre, mean = phi[rest].mean(0), Y[rest].mean(0)
+        p = phi[rest] - centre
+        w = np.linalg.solve(p.T @ p + 0.3 * np.eye(8), p.T @ Y[rest])
+        wrong.append((mean + (phi[i] - centre) @ w).argmax() != y[i])
+    assert machine.report_.chosen.wrong == pytest.approx(np.mean(wrong)) == machine.report_.chosen.score
+    assert 0 < np.mean(wrong) < 0.5
+
+
+def test_many_rows_are_predicted_in_parts():
+    X, _, Z = uneven()
+    machine = KernelMachine("fcn-1", kind="nngp", ridge=0.1, landmarks=5).fit(X, X[:, 0])
+    many = np.tile(Z, (401, 1))  # 8,020 rows
+    np.testing.assert_allclose(machine.predict(many), np.tile(machine.predict(Z), 401), atol=1e-12)
+
+
+def test_intervals_of_several_targets_and_of_landmarks():
+    X, y, Z = uneven()
+    both = np.stack([X[:, 0], 10 * X[:, 1] + np.sin(9 * X[:, 2])], 1)
+    machine = KernelMachine("fcn-1", kind="nngp", ridge=0.05).fit(X, both)
+    values, intervals = machine.predict(Z, return_interval=True, level=0.8)
+    assert intervals.shape == (20, 2, 2)
+    np.testing.assert_allclose(intervals.mean(-1), values)
+    for c in (0, 1):  # each target by itself has the same kernel, ridge and residuals
+        alone = KernelMachine("fcn-1", kind="nngp", ridge=0.05).fit(X, both[:, c])
+        np.testing.assert_allclose(alone.predict(Z, return_interval=True, level=0.8)[1], intervals[:, c], rtol=1e-6)
+    few = KernelMachine("fcn-1", kind="nngp", ridge=0.05, landmarks=10).fit(X, both[:, 1])
+    width = np.diff(few.predict(Z, return_interval=True, level=0.8)[1])
+    np.testing.assert_allclose(width, width.mean())  # one width for all
+    with pytest.raises(ValueError, match="intervals are for numbers"):
+        KernelMachine("fcn-1").fit(X, y).predict(Z, return_interval=True)
+
+
+@pytest.mark.parametrize("least", [1, 2, 4])
+def test_margins_of_a_rare_class(least):
+    """As many folds as the rarest class has rows, five where it has one; a fold without a class scores it nowhere."""
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(30, 2)) + 4.0 * np.repeat([[0, 0], [1, 0], [0, 1]], [15, 15 - least, least], axis=0)
+    y = np.repeat(["a", "b", "c"], [15, 15 - least, least])
+    machine = KernelMachine("fcn-1", kind="ntk", ridge=1.0, head="svm").fit(X, y)
+    assert f"chosen by {5 if least == 1 else least} folds" in machine.report_.notes[-1]
+    assert (machine.predict(X) == y).mean() > 0.8
+    assert np.isfinite(machine.predict_proba(X)).all()
+
+
+def test_margins_of_two_rows():
+    machine = KernelMachine("fcn-1", kind="ntk", ridge=1.0, head="svm").fit([[0.0], [1.0]], ["a", "b"])
+    assert machine.predict([[-1.0], [2.0]]).tolist() == ["a", "b"]
+
+
+def test_classes_that_a_fold_lacks_have_the_score_zero():
+    from priorscope.sklearn._loss import Problem
+    from priorscope.sklearn._solution import _one_against_others
+
+    labels = np.array([0, 0, 2, 2])
+    K = np.eye(4)
+    alpha, b = _one_against_others(K, Problem(np.eye(3)[labels], labels, np.ones(4)), 1.0)
+    assert (alpha[:, 1] == 0).all()
+    assert b[1] == 0
+    np.testing.assert_allclose((K @ alpha + b)[:, [0, 2]], np.eye(3)[labels][:, [0, 2]], atol=0.51)
+    only = np.zeros(4, dtype=int)
+    alpha, b = _one_against_others(K, Problem(np.eye(3)[only], only, np.ones(4)), 1.0)
+    assert b.tolist() == [1, 0, 0]
+    assert not alpha.any()
+    heavy = _one_against_others(K, Problem(np.eye(2)[labels // 2], labels // 2, np.array([1.0, 1, 5, 5])), 0.1)[1]
+    light = _one_against_others(K, Problem(np.eye(2)[labels // 2], labels // 2, np.ones(4)), 0.1)[1]
+    assert heavy[1] > light[1] + 1e-3  # a heavier class pulls the offset to its side
+    np.testing.assert_allclose(heavy.sum(), 1)
+
+
+def test_columns_are_named_by_the_frame():
+    X, _, _ = uneven()
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    assert KernelMachine("fcn-1").fit(frame, X[:, 0]).column_names_ == ("a", "b", "c")
+    assert KernelMachine("fcn-1").fit(X, X[:, 0]).column_names_ == ("x0", "x1", "x2")
+    images = KernelMachine("fcn-1", input_shape=(1, 3), whiten=False).fit(X.reshape(60, 1, 3), X[:, 0])
+    assert images.column_names_ == ("x0", "x1", "x2")
+    words = KernelMachine("fcn-1").fit(frame.assign(d=np.where(X[:, 0] > 0, "u", "v")), X[:, 0]).rows_
+    assert words.words == ("d",)
+    assert words.unknown(frame) == ()  # the column is not there at all
+    assert images.rows_.words == ()
+    assert images.rows_.unknown(X) == ()
+
+
+def test_slopes_of_many_rows_are_taken_at_some(monkeypatch):
+    X, _, _ = uneven()
+    machine = KernelMachine("laplace", inputs="standard").fit(X, np.sin(2 * X[:, 0]) + 0.3 * X[:, 1] ** 2)
+    every = machine.gradients(torch.from_numpy(X))[:, 0].numpy() * machine.inputs_.scale
+
+    def shares(rows):
+        squares = (every[rows] ** 2).mean(0)
+        return squares / squares.sum()
+
+    np.testing.assert_allclose(machine.feature_importances_, shares(slice(None)), rtol=1e-6)
+    for seen, step in ((60, 1), (59, 2), (30, 2), (29, 3), (7, 9)):
+        monkeypatch.setattr("priorscope.sklearn._slopes.SEEN", seen)
+        np.testing.assert_allclose(machine.feature_importances_, shares(slice(None, None, step)), rtol=1e-6)
+    assert ps.sklearn._slopes.leading(np.eye(3)[None], 2).shape == (2, 3)
+    assert ps.sklearn._slopes.leading(np.eye(3)[None].repeat(2, 0), 2).shape == (2, 3)

@@ -16,7 +16,6 @@ def _members(protocol: type) -> tuple[str, ...]:
     names: dict[str, None] = {}
     for base in reversed(protocol.__mro__):
         if getattr(base, "_is_protocol", False) and base is not Protocol:
-            names.update(dict.fromkeys(n for n in vars(base).get("__annotations__", {}) if not n.startswith("_")))
             names.update(dict.fromkeys(n for n in vars(base) if not n.startswith("_") or n == "__len__"))
     return tuple(names)
 

@@ -73,7 +73,7 @@ def choose(rows: Array, plain: Inputs, problem: Problem, wishes: Wishes, *, exac
         label, inputs = next(iter(forms.items()))
         race.run([Candidate(m, wishes.models[m], inputs, label) for m in names])
     notes = _refine(race, rows, plain, wishes)
-    best = race.leaders(1)[0]
+    best = race.leader
     if len(part) < n and exact:
         x = {f.rival.key: f.candidate.inputs(rows) for f in race.leaders(FINALISTS)}
         again = [
@@ -86,7 +86,7 @@ def choose(rows: Array, plain: Inputs, problem: Problem, wishes: Wishes, *, exac
     elif race.best is not None:
         best = race.best
     if len(part) < n and len(race.every) > 1:
-        most = min(FINALISTS, len(race.every)) if exact else 1
+        most = FINALISTS if exact else 1
         notes.append(
             f"{len(race.every)} kernels were compared on {len(part)} of {n} rows; the best {most} used all rows"
         )
@@ -138,20 +138,20 @@ def _refine(race: Race, rows: Array, plain: Inputs, wishes: Wishes) -> list[str]
     if wishes.whiten and int(np.prod(plain.shape)) > LARGEST:
         notes.append(f"whitening was not tried: inputs have more than {LARGEST} numbers")
     elif wishes.whiten:
-        best = race.leaders(1)[0]
+        best = race.leader
         white = [plain.whitened(rows, strength) for strength in STRENGTHS]
         labels = [f"inputs whitened by ZCA ({strength:g})" for strength in STRENGTHS]
         race.run([replace(best.candidate, inputs=w, label=label) for w, label in zip(white, labels, strict=True)])
-        after = race.leaders(1)[0]
+        after = race.leader
         kept = after.candidate.label in labels
         notes.append(_told("regularised ZCA", best, after, kept))
     if wishes.flips:
-        best = race.leaders(1)[0]
+        best = race.leader
         flipped = replace(
             best.candidate, name=f"{best.candidate.name} over flips", model=FlipAveraged(best.candidate.model)
         )
         race.run([flipped])
-        after = race.leaders(1)[0]
+        after = race.leader
         notes.append(_told("averaging over flips", best, after, after.candidate.name == flipped.name))
     return notes
 

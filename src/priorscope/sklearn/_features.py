@@ -91,7 +91,8 @@ def with_features(
     own: float | None = None
     for base, kind in tried:
         fit, learnt = _learnt(base, kind, rows, problem, metric, landmarks, seed)
-        some = fit.plan.rows[:COMPARED] if fit.plan is not None else np.arange(len(rows))
+        assert fit.plan is not None
+        some = fit.plan.rows[:COMPARED]
         own = _loss(best, choice.kind, rows, problem, some, metric, ridge) if own is None else own
         fixed = own if base is best else _loss(base, kind, rows, problem, some, metric, ridge)
         found.append((fixed * learnt.learnt / max(learnt.plain, 1e-300), base, kind, fit, learnt))

@@ -99,7 +99,7 @@ def fitted(machine: KernelMachine, rows: Array, y: ArrayLike) -> RidgePath | Non
             f"features='learn' needs at least 3 rows, to leave some out; got {len(rows)}. Leave features out."
         )
     if machine.features is not None:
-        auto = isinstance(machine.arch, str) and machine.arch == "auto"
+        auto = machine.arch == "auto"
         choice, machine.features_ = with_features(
             choice,
             rows,
@@ -172,7 +172,7 @@ def _forms(machine: KernelMachine, shape: Shape) -> tuple[str, ...]:
         if len(shape) > 1:
             raise ValueError(f"inputs={machine.inputs!r} is for flat features; these have shape {shape}.")
         return (machine.inputs,)
-    free = machine.inputs == "auto" and isinstance(machine.arch, str) and machine.arch == "auto" and len(shape) == 1
+    free = machine.inputs == "auto" and machine.arch == "auto" and len(shape) == 1
     return ("standard", "codes", "steps") if free else ("standard",)
 
 

@@ -62,7 +62,7 @@ class Inputs:
         filled = np.where(gone, median, rows)
         if not standardise:
             return cls(median, np.zeros(rows.shape[1]), np.ones(rows.shape[1]), tuple(shape))
-        groups = shape[0] if len(shape) > 1 else rows.shape[1]
+        groups = shape[0]  # channels, or features without positions
         by_channel = filled.reshape(len(rows), groups, -1).astype(np.float64)
         mean, scale = mean_and_scale(by_channel, (0, 2))
         each = rows.shape[1] // groups

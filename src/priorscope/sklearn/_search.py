@@ -66,10 +66,12 @@ def measure(
     """
     pair = kernel_matrices(candidate.model, x, None, kinds)
     found: list[Found] = []
+    seen: list[Array] = []
     for kind in kinds:
         K = np.asarray(pair[kind], dtype=np.float64)
-        if found and found[0].kernel is not None and np.array_equal(K, found[0].kernel):
+        if any(np.array_equal(K, other) for other in seen):
             continue  # one function, such as a kernel of the distance, has one kernel
+        seen.append(K)
         path = RidgePath.of_kernel(K, problem.weights)
         ridges = path.scale * RIDGES if ridge is None else np.array([max(float(ridge), 1e-10 * path.scale)])
         best, each, scores = _best_ridge(path.leave_one_out(problem.targets, ridges), problem, metric)
@@ -122,6 +124,11 @@ class Race:
                 self.every.append(replace(found, path=None, kernel=None))
         assert self.best is not None
         return self.best
+
+    @property
+    def leader(self) -> Found:
+        """The best of all so far, without its matrices."""
+        return min(self.every, key=lambda f: f.order)
 
     def leaders(self, count: int) -> list[Found]:
         """The best few."""

@@ -49,8 +49,8 @@ def by_ridge(found: Found, x: Tensor, problem: Problem) -> Solution:
     ridge = found.rival.ridge
     coefficients = found.path.solve(problem.targets, ridge)
     offset = found.path.intercept(problem.targets, found.kernel @ coefficients)
-    spread = 1.0 / np.sqrt(found.path.diagonal([ridge])[0])
-    return Solution(x, coefficients, offset, found.scores, ridge, spread)
+    (diagonal,) = found.path.diagonal([ridge])
+    return Solution(x, coefficients, offset, found.scores, ridge, 1.0 / np.sqrt(diagonal))
 
 
 def by_landmarks(
@@ -120,7 +120,7 @@ def _featured(phi: Array, problem: Problem, metric: str, ridge: float | None) ->
     ridges = path.scale * RIDGES if ridge is None else np.array([max(float(ridge), 1e-10 * path.scale)])
     best: tuple[float, float, Array] | None = None
     for r in ridges:  # one by one: all at once would hold n x outputs x ridges
-        scores = path.leave_one_out(problem.targets, [r])[0]
+        (scores,) = path.leave_one_out(problem.targets, [r])
         loss = float(losses(scores, problem, metric).mean())
         if best is None or loss < best[0]:
             best = loss, float(r), scores
@@ -137,8 +137,10 @@ def by_margins(found: Found, x: Tensor, problem: Problem, *, metric: str, seed: 
     from sklearn.model_selection import KFold, StratifiedKFold
 
     assert found.kernel is not None
+    assert found.path is not None
     assert problem.labels is not None
-    K = found.kernel / (found.path.scale if found.path is not None else 1.0)
+    scale = found.path.scale
+    K = found.kernel / scale
     least = int(np.bincount(problem.labels).min())
     folds = min(FOLDS, least) if least >= 2 else FOLDS
     splitter = (
@@ -159,7 +161,6 @@ def by_margins(found: Found, x: Tensor, problem: Problem, *, metric: str, seed: 
             best = key, C, scores
     assert best is not None
     alpha, b = _one_against_others(K, problem, best[1])
-    scale = found.path.scale if found.path is not None else 1.0
     note = f"support vector machines with C = {best[1]:g}, chosen by {folds} folds"
     return Solution(x, alpha / scale, b, best[2], found.rival.ridge, np.ones(len(K)), notes=(note,))
 
@@ -168,16 +169,17 @@ def _one_against_others(K: Array, problem: Problem, C: float) -> tuple[Array, Ar
     """Coefficients (n, classes) and offsets, on the scale of one-hot targets."""
     from sklearn.svm import SVC
 
+    assert problem.labels is not None
     n, classes = problem.targets.shape
     alpha, b = np.zeros((n, classes)), np.zeros(classes)
     for c in range(1 if classes == 2 else classes):
-        own = problem.targets[:, c] > 0.5
+        own = problem.labels == c
         if own.all() or not own.any():
             b[c] = float(own.all())
             continue
         machine = SVC(kernel="precomputed", C=C).fit(K, own, sample_weight=problem.weights)
-        alpha[machine.support_, c] = machine.dual_coef_[0] / 2
-        b[c] = machine.intercept_[0] / 2 + 0.5
+        alpha[machine.support_, c] = machine.dual_coef_ / 2
+        b[c] = machine.intercept_.item() / 2 + 0.5
     if classes == 2:
         alpha[:, 1], b[1] = -alpha[:, 0], 1 - b[0]
     return alpha, b
