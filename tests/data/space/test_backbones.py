@@ -60,3 +60,12 @@ def test_messages():
         backbone("knot")
     with pytest.raises(ValueError, match="rotate may name"):
         protein_folds(rotate=("both",))
+
+
+def test_disorder_moves_the_atoms_of_folds():
+    still, moved = (protein_folds(6, 6, size=6, voxel=8.0, disorder=d, rotate=()) for d in (0.0, 2.0))
+    assert not torch.allclose(still.inputs, moved.inputs, atol=0.01)
+    residues = int(torch.randint(70, 111, (1,), generator=torch.Generator().manual_seed(0)))
+    torch.testing.assert_close(
+        still.inputs[0], backbone_voxels(backbone(ARCHITECTURES[0], residues, disorder=0.0), 6, 8.0).float()
+    )

@@ -119,3 +119,32 @@ def test_a_network_on_spheres_knows_neither_order_nor_padding():
 def test_messages(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_signals_have_the_radius_and_scale_of_the_training_molecules():
+    """Half the smallest distance of any training pair; mean square one over spheres of atoms that exist."""
+    some = [water(), *many(11)]  # three atoms and two: padding counts for nothing
+    data = molecule_data(some, "spheres", folds=3, fold=1, bandwidth=2, seed=2, dtype=torch.float64)
+    energies = {m.energy: m for m in some}
+    train, test = ([energies[float(e)] for e in split.targets[:, 0]] for split in (data.train, data.test))
+    radius = 0.5 * min(float(torch.pdist(m.positions.double()).min()) for m in train)
+    raw = [atom_spheres(m, 2, radius, charges=(1, 6, 8), size=3) for m in train]
+    square = sum(x[: len(m.charges)].square().sum((0, 2, 3)) for m, x in zip(train, raw))
+    scale = (square / (sum(len(m.charges) for m in train) * 16)).sqrt()
+    torch.testing.assert_close(data.inputs, torch.stack(raw) / scale[:, None, None])
+    other = torch.stack([atom_spheres(m, 2, radius, charges=(1, 6, 8), size=3) for m in test])
+    torch.testing.assert_close(data.test.inputs, other / scale[:, None, None])
+    lone = Molecule("H", torch.tensor([1]), torch.zeros(1, 3), 0.0)
+    with pytest.raises(ValueError, match="a single atom"):
+        molecule_data([*many(), lone])
+    with pytest.raises(ValueError, match="has 3 atoms"):
+        atom_spheres(water(), 2, 0.1, size=2)
+
+
+def test_rows_of_a_coulomb_matrix_are_sorted_by_their_own_norm():
+    """The matrix is symmetric, but the norm of a row is not the norm over molecules: far atoms have small rows."""
+    places = torch.tensor([[0.0, 0, 0], [0, 0, 9.0], [0, 1.0, 0]])
+    found = coulomb_matrix(Molecule("three", torch.tensor([1, 3, 2]), places, 0.0))
+    norms = found.norm(dim=1)
+    assert (norms[:-1] >= norms[1:]).all()
+    assert found.diagonal().tolist() == [4.5, 2.0, 0.5]

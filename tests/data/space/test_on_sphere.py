@@ -98,3 +98,16 @@ def test_tetris_data_and_what_is_refused():
     ):
         with pytest.raises(ValueError, match=words):
             call()
+
+
+def test_volumes_have_the_side_and_cells_asked_for_and_data_sets_alone_are_taken():
+    pieces = tetris_points()
+    data = tetris("voxels", 1, size=9, cell=1.5)
+    torch.testing.assert_close(data.inputs, tetris_voxels(pieces, 9, 1.5).float())
+    turned = tetris_voxels(pieces, 9, 1.5, random_rotations(8, 0))
+    torch.testing.assert_close(data.test.inputs, turned.float())
+    assert abs(float(data.inputs[0].sum()) / (4 * 1.5**3) - 1) < 0.1
+    with pytest.raises(TypeError, match="takes a data set"):
+        on_sphere(torch.zeros(2, 1, 4, 4), 4)
+    with pytest.raises(ValueError, match="square images"):
+        project_images(torch.zeros(4, 4, 4), 4)

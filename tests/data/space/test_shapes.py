@@ -71,3 +71,20 @@ def test_shapes_are_a_data_set_of_eight_classes():
 def test_what_is_refused(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+def test_solids_without_stretch_are_themselves():
+    data = shapes(8, 8, bandwidth=3, stretch=0.0, rotate=())
+    for i, name in enumerate(SOLIDS):
+        torch.testing.assert_close(data.inputs[i], mesh_on_sphere(*solid(name), 3).float(), atol=1e-5, rtol=0)
+    assert not torch.allclose(shapes(8, 8, bandwidth=3, stretch=0.5, rotate=()).inputs, data.inputs, atol=0.01)
+
+
+def test_a_mesh_needs_corners_in_space_and_faces_of_three():
+    vertices, faces = solid("box")
+    for bad in ((vertices[:, :2], faces), (vertices[None], faces), (vertices, faces[:, :2]), (vertices, faces[0])):
+        with pytest.raises(ValueError, match="at least one face"):
+            cast_rays(*bad, 3)
+    for bad in ((vertices * torch.nan, faces), (vertices, faces - 1), (vertices, faces + 1)):
+        with pytest.raises(ValueError, match="0 to 7"):
+            cast_rays(*bad, 3)

@@ -87,3 +87,42 @@ def test_bad_directions():
         flip_spectrum(torch.zeros(2, 3))
     with pytest.raises(ValueError, match="positive eigenvalue"):
         random_labels(torch.zeros(2, 2))
+
+
+def test_strengths_offsets_and_noise_are_those_asked_for():
+    u = basis(6)
+    data = directional(u[0], "linear", 3000, 50, strength=3.0, noise=0.0, offset=1.5, input_shape=(2, 3))
+    assert data.input_shape == (2, 3)
+    flat = data.inputs.flatten(1).double()
+    s = flat @ u[0]
+    assert abs(float(s.std()) - 3) < 5 * 3 / 6000**0.5
+    torch.testing.assert_close(flat, s[:, None] * u[0], atol=1e-5, rtol=0)  # nothing at right angles
+    clear = (s + 1.5).abs() > 1e-4
+    assert torch.equal((s + 1.5 > 0)[clear], (data.targets[:, 0] > 0)[clear])
+    assert abs(float((directional(u[0], noise=2.0).inputs.double() @ u[3]).std()) - 2) < 0.3
+
+    both = linear_plus_circle(u[0], u[1:3], 400, 300, strength=2.5, radii=(0.5, 3.0), noise=0.0, input_shape=(1, 2, 3))
+    for split in (both.train, both.test):
+        coords = split.inputs.flatten(1).double() @ u.mT
+        y = split.targets[:, 0].double()
+        torch.testing.assert_close(coords[:, 0], 2.5 * y, atol=1e-5, rtol=0)
+        torch.testing.assert_close(coords[:, 1:3].norm(dim=1), torch.where(y > 0, 3.0, 0.5).double(), atol=1e-5, rtol=0)
+        assert coords[:, 3:].abs().max() < 1e-5
+    assert both.input_shape == (1, 2, 3)
+    noisy = linear_plus_circle(u[0], u[1:3], 4000, 10, noise=0.7).inputs.double() @ u[4]
+    assert abs(float(noisy.std()) - 0.7) < 5 * 0.7 / 8000**0.5
+
+
+def test_random_labels_are_split_and_shaped_as_asked():
+    data = random_labels(torch.eye(6), 30, 20, seed=4, input_shape=(2, 3))
+    assert (len(data.train), len(data.test), data.input_shape) == (30, 20, (2, 3))
+    whole = random_labels(torch.eye(6), 50, seed=4)
+    assert torch.equal(torch.cat([data.inputs, data.test.inputs]).flatten(1), whole.inputs)
+    assert torch.equal(torch.cat([data.targets, data.test.targets]), whole.targets)
+    assert torch.equal(torch.cat([data.train_labels, data.test_labels]), whole.train_labels)
+    assert torch.equal(whole.targets[:, 0] > 0, whole.train_labels == 1)
+    assert whole.train_labels[:2].tolist() == [0, 1]
+    with pytest.raises(ValueError, match="square matrix"):
+        flip_spectrum(torch.zeros(2, 2, 2))
+    with pytest.raises(ValueError, match=r"needs 2 direction\(s\) of at least 2"):
+        circles(torch.ones(2, 1))

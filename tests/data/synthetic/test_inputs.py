@@ -3,7 +3,27 @@
 import pytest
 import torch
 
-from priorscope.data import cube, from_function, gaussian, hypercube, product_of_spheres, sphere
+from priorscope.data import (
+    circles,
+    cube,
+    deformed_templates,
+    digits,
+    directional,
+    from_function,
+    gaussian,
+    hypercube,
+    linear_plus_circle,
+    local_features,
+    on_sphere,
+    product_of_spheres,
+    protein_folds,
+    random_labels,
+    random_patterns,
+    shapes,
+    sphere,
+    stripe,
+    tetris,
+)
 
 N = 20_000
 
@@ -63,3 +83,56 @@ def test_bad_input():
         gaussian(10**12, 1000)
     with pytest.raises(ValueError, match="product_of_spheres needs .*radii"):
         product_of_spheres(3, (2, 2), radii=(1.0, -1.0))
+
+
+def test_a_cube_reaches_from_its_lower_to_its_upper_end():
+    x = cube(N, 1, low=1, high=4, seed=1)
+    assert 1 <= float(x.min()) < 1.01
+    assert 3.99 < float(x.max()) <= 4
+    assert abs(float(x.mean()) - 2.5) < 5 * (9 / 12 / N) ** 0.5
+
+
+def test_spheres_have_radius_one_unless_told_and_data_their_name():
+    x = product_of_spheres(5, (2, 4), dtype=torch.float64)
+    torch.testing.assert_close(x[:, :2].norm(dim=1), torch.ones(5, dtype=torch.float64))
+    torch.testing.assert_close(x[:, 2:].norm(dim=1), torch.ones(5, dtype=torch.float64))
+    with pytest.raises(ValueError, match="product_of_spheres needs"):
+        product_of_spheres(3, ())
+    with pytest.raises(ValueError, match="symmetric"):
+        gaussian(3, torch.ones(2, 3))
+    with pytest.raises(ValueError, match="positive semidefinite"):
+        gaussian(3, torch.diag(torch.tensor([-1.0, -2.0])))
+    made = from_function(lambda n, s: sphere(n, 3, seed=s), lambda x: x[:, 0], 5, 6, name="first coordinate")
+    assert made.name == "first coordinate"
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda seed: sphere(4, 3, seed=seed),
+        lambda seed: product_of_spheres(4, (2, 2), seed=seed),
+        lambda seed: gaussian(4, 3, seed=seed),
+        lambda seed: cube(4, 3, seed=seed),
+        lambda seed: hypercube(30, 3, seed=seed),
+        lambda seed: stripe(4, 3, seed=seed).inputs,
+        lambda seed: random_patterns(4, 3, seed=seed).inputs,
+        lambda seed: random_labels(torch.eye(3), 8, seed=seed).inputs,
+        lambda seed: circles(torch.eye(3)[:2], 8, 4, seed=seed).inputs,
+        lambda seed: directional(torch.eye(3)[0], "linear", 8, 4, seed=seed).inputs,
+        lambda seed: linear_plus_circle(torch.eye(4)[0], torch.eye(4)[1:3], 8, 4, seed=seed).inputs,
+        lambda seed: local_features(8, 4, seed=seed).inputs,
+        lambda seed: deformed_templates(8, 4, size=6, n_classes=2, seed=seed).inputs,
+        lambda seed: digits(seed=seed).inputs,
+        lambda seed: tetris(n_test=1, seed=seed).test.inputs,
+        lambda seed: shapes(8, 8, bandwidth=2, seed=seed).inputs,
+        lambda seed: shapes(8, 8, bandwidth=2, stretch=0.0, seed=seed).test.inputs,
+        lambda seed: on_sphere(digits().subset(8, n_test=4), 4, rotate=("train",), seed=seed).inputs,
+        lambda seed: protein_folds(6, 6, size=4, voxel=8.0, seed=seed).inputs,
+        lambda seed: from_function(lambda n, s: sphere(n, 2, seed=s), lambda x: x[:, 0], 4, 4, seed=seed).inputs,
+    ],
+)
+def test_a_draw_follows_from_its_seed(make):
+    one, same, other = make(1), make(1), make(2)
+    assert torch.equal(one, same)
+    assert not torch.equal(one, other)
+    assert not torch.equal(one, make(0))

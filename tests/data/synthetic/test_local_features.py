@@ -23,6 +23,12 @@ def test_labels_are_a_shift_invariant_local_function() -> None:
     assert torch.equal(noisy.test.targets, data.test.targets)
 
 
+def test_sizes_are_those_asked_for() -> None:
+    data = local_features(6, 4, size=5, channels=2)
+    assert data.input_shape == (2, 5, 5)
+    assert (len(data.train), len(data.test)) == (6, 4)
+
+
 def test_errors() -> None:
     with pytest.raises(ValueError, match="n_train >= 2; got 1"):
         local_features(1, 5)
