@@ -78,3 +78,42 @@ def test_gaps_are_filled_in_where_asked_for_and_in_frames():
     assert "filled in with training medians" in " ".join(as_dataset(frame, Y).notes)
     with pytest.raises(ValueError, match="inputs must be finite"):
         as_dataset(frame, Y, missing="refuse")
+
+
+def test_ways_reach_every_kind_of_data(tmp_path):
+    frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": Y})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    pairs = TensorDataset(torch.from_numpy(X), torch.from_numpy(Y))
+    for given in (
+        (X, Y),
+        (frame[["a", "b"]], frame["y"]),
+        (frame,),
+        (tmp_path / "t.csv",),
+        ({"data": X, "target": Y},),
+        (pairs,),
+    ):
+        one, other = (as_dataset(*given, test_fraction=0.4, seed=seed) for seed in (1, 2))
+        assert len(one.test) == 8
+        assert not torch.equal(one.inputs, other.inputs)
+        assert as_dataset(*given, dtype=torch.float64).inputs.dtype == torch.float64
+    images, labels = np.arange(240, dtype=np.uint8).reshape(5, 4, 4, 3), np.array([0, 1, 0, 1, 0])
+    for given in ((images, labels), ((images, labels),), ({"data": images, "target": labels},)):
+        assert as_dataset(*given, layout="channels_last", test_fraction=0.0).input_shape == (3, 4, 4)
+        with_parity = as_dataset(*given, layout="channels_last", classes="parity", test_fraction=0.0)
+        assert with_parity.n_outputs == 1
+    np.savez(tmp_path / "i.npz", x=images, y=labels)
+    assert as_dataset(tmp_path / "i.npz", layout="channels_last", test_fraction=0.0).input_shape == (3, 4, 4)
+
+
+def test_a_frame_names_its_columns_and_words():
+    frame = pd.DataFrame({"size": X[:, 0], "kind": ["a", "b"] * 10})
+    assert as_dataset(frame, Y).columns == ("size", "kind=a", "kind=b")
+    assert as_dataset(X, Y).columns == ()
+    with pytest.raises(ValueError, match="y goes with inputs in memory"):
+        as_dataset(frame, Y, target="size")
+    with pytest.raises(TypeError, match="tuple alone is no data"):
+        as_dataset((X, Y, Y))
+    with pytest.raises(TypeError, match="list alone is no data"):
+        as_dataset([X, Y])
+    with pytest.raises(ValueError, match="a Dataset has its targets"):
+        as_dataset(as_dataset(X, Y), target="y")

@@ -158,3 +158,60 @@ def test_an_element_of_another_shape_is_not_contained():
     assert wide.contains(wide.sample_haar(1))
     assert not wide.contains(tall.sample_haar(1))
     assert not wide.contains(tall.identity())
+
+
+def test_all_elements_of_small_groups_are_listed_once() -> None:
+    """Orders by counting: m! per block for permutations, two signs per block of one number for reflections."""
+    for group, order in (
+        (groups.shared_permutation((3, 2)), 6),
+        (groups.pixel_permutation((2, 3)), 2**3),
+        (groups.permutation((1, 3)), 6),
+        (groups.pixel_orthogonal((1, 3)), 2**3),
+        (groups.shared_orthogonal((1, 3)), 2),
+    ):
+        found = [element.matrix() for element in group.elements()]
+        assert group.order == order == len({tuple(m.round().flatten().tolist()) for m in found}) == len(found)
+        size = len(found[0])
+        torch.testing.assert_close(found[0], torch.eye(size, dtype=torch.float64))
+        for m in found:
+            torch.testing.assert_close(m @ m.mT, torch.eye(size, dtype=torch.float64))
+    with pytest.raises(ValueError, match="is continuous"):
+        groups.shared_orthogonal((3, 2)).elements()
+    with pytest.raises(ValueError, match=r"has 2\.43e\+18 elements"):
+        groups.permutation((4, 5)).elements()
+
+
+def test_patches_of_signals_along_a_line() -> None:
+    x = torch.arange(2 * 6).reshape(1, 2, 6)
+    layout = groups.Layout((2, 6), "patch", 3)
+    parts = layout.split(x)
+    assert parts[0].tolist() == [[0, 1, 2, 6, 7, 8], [3, 4, 5, 9, 10, 11]]
+    assert torch.equal(layout.join(parts), x)
+    for shape in ((2,), (2, 4, 4, 4)):
+        with pytest.raises(ValueError, match="must tile"):
+            groups.Layout(shape, "patch", 2)
+
+
+def test_paths_of_permutations_begin_and_end() -> None:
+    g = groups.permutation((1, 4)).sample_haar(seed=3)
+    torch.testing.assert_close(g.path(1.0).matrix(), g.matrix())
+    torch.testing.assert_close(g.path(0.0).matrix(), torch.eye(4, dtype=torch.float64))
+    assert not torch.equal(g.matrix(), torch.eye(4, dtype=torch.float64))
+    with pytest.raises(TypeError, match="one group compose"):
+        g @ groups.permutation((2, 2)).sample_haar(seed=3)
+    half_turn = torch.diag(torch.tensor([-1.0, -1.0, -1.0, -1.0], dtype=torch.float64))[None]
+    with pytest.raises(ValueError, match="no accurate real logarithm"):
+        groups.Rotation(groups.Layout((4,), "all"), half_turn).path(0.5)
+
+
+def test_which_groups_suit_a_shape() -> None:
+    assert "quarter turns" not in groups.named((3, 4, 5))
+    assert "quarter turns" not in groups.named((3, 4))
+    assert "quarter turns" not in groups.named((4, 4, 4, 4))
+    assert set(groups.named((5,))) == {"P(c)⊗I", "O(c)⊗I"}
+    with pytest.raises(ValueError, match="square images"):
+        groups.quarter_turns((3, 4, 4, 4))
+    assert groups.generated((1, 4), []).name == "identity"
+    assert groups.generated((1, 4), []).order == 1
+    with pytest.raises(ValueError, match="does not"):
+        groups.generated((1, 4), ["sign flip"])

@@ -15,3 +15,8 @@ def test_digits_hold_every_image_once_with_its_label():
     torch.testing.assert_close(joined, reference)
     assert torch.equal(data.targets[:, 0] > 0, data.train_labels == 3)
     assert int((torch.cat([data.train_labels, data.test_labels]) == 3).sum()) == int((bunch.target == 3).sum())
+
+
+def test_the_test_part_is_as_large_as_asked():
+    assert len(digits(test_fraction=0.5).test) in (898, 899)
+    assert len(digits(test_fraction=0.0).test) == 0

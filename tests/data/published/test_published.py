@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from priorscope.data import FetchError, cache_folder, cifar2, cifar10, get, mnist
+from priorscope.data import FetchError, cache_folder, cifar2, cifar10, fashion_mnist, get, mnist
 from priorscope.data.published._fetch import check_files, debian_files, fetched, npm_files
 from priorscope.data.published._published import _IDX, _arrange_cifar, _arrange_idx
 
@@ -136,3 +136,49 @@ def test_gz_files_are_unpacked(tmp_path, mnist_files):
         (packed / f"{name}.gz").write_bytes(gzip.compress((mnist_files / name).read_bytes()))
     _arrange_idx(packed, ready)
     assert all((ready / n).read_bytes() == (mnist_files / n).read_bytes() for n in _IDX)
+
+
+def test_arguments_of_published_data_are_listened_to(mnist_files, tmp_path):
+    whole = mnist(folder=mnist_files)
+    assert (len(whole.train), len(whole.test)) == (30, 10)
+    for loader, names in ((mnist, whole.classes), (fashion_mnist, None)):
+        data = loader("parity", folder=mnist_files, size=7, channels=3, n_train=12, n_test=4, seed=3)
+        assert data.input_shape == (3, 7, 7)
+        assert (len(data.train), len(data.test), data.n_outputs) == (12, 4, 1)
+        assert names is None or data.classes == names
+        assert torch.equal(data.inputs[:, 0], data.inputs[:, 2])  # grey in three channels
+        other = loader("parity", folder=mnist_files, size=7, channels=3, n_train=12, n_test=4, seed=4)
+        assert not torch.equal(data.inputs, other.inputs)
+        assert not torch.equal(data.test.inputs, other.test.inputs)
+    with pytest.raises(ValueError, match="has 10 samples for n_test; got 11"):
+        mnist(folder=mnist_files, n_test=11)
+    assert mnist(folder=mnist_files, size=1).input_shape == (1, 1, 1)
+    none = mnist(folder=mnist_files, n_test=0, dtype=torch.float64)
+    assert none.test.inputs.shape == (0, 1, 28, 28)
+    assert none.test.inputs.dtype == torch.float64
+    for name in _IDX:
+        if name.startswith("t10k"):
+            (mnist_files / name).unlink()
+    alone = mnist(folder=mnist_files)
+    assert (len(alone.train), len(alone.test)) == (30, 0)
+    rng = np.random.default_rng(0)
+    for file in ("data_batch_1.bin", "test_batch.bin"):
+        rows = rng.integers(0, 256, (20, 3073)).astype(np.uint8)
+        rows[:, 0] = np.arange(20) % 10
+        (tmp_path / "bins").mkdir(exist_ok=True)
+        (tmp_path / "bins" / file).write_bytes(rows.tobytes())
+    bins = tmp_path / "bins"
+    data = cifar10("parity", folder=bins, size=16, channels=1, n_train=8, n_test=6, seed=2)
+    assert (data.input_shape, len(data.train), len(data.test), data.n_outputs) == ((1, 16, 16), 8, 6, 1)
+    assert not torch.equal(data.inputs, cifar10("parity", folder=bins, size=16, channels=1, n_train=8, seed=3).inputs)
+    two = cifar2(4, 3, folder=bins, size=16, channels=1, seed=2)
+    assert two.input_shape == (1, 16, 16)
+    assert not torch.equal(two.inputs, cifar2(4, 3, folder=bins, size=16, channels=1, seed=3).inputs)
+    (bins / "test_batch.bin").unlink()
+    assert len(cifar10(folder=bins).test) == 0
+    (bins / "data_batch_1.bin").write_bytes(b"")
+    with pytest.raises(ValueError, match="3073"):
+        cifar10(folder=bins)
+    (bins / "data_batch_1.bin").write_bytes(bytes([10]) + bytes(3072))
+    with pytest.raises(ValueError, match="label"):
+        cifar10(folder=bins)
