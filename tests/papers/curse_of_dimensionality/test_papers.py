@@ -16,10 +16,11 @@ from priorscope.papers.curse_of_dimensionality._systems import images
 
 
 @pytest.mark.parametrize("name", ["symmetry-width", "symmetry-path", "symmetry-interventions", "dide", "rotated-sota"])
-def test_tiny_grid_runs_and_draws(name: str) -> None:
+def test_tiny_grid_runs_and_draws(name: str, as_recorded) -> None:
     paper = load(name)
     points = paper.points("tiny")
     table = pd.DataFrame([{**point, **paper.run(point)} for point in points])
+    as_recorded(paper, table)
     for claim in paper.claims:
         assert [check.name for check in judge_claim(claim, table).checks] == [check.name for check in claim.checks]
     assert paper.chart is not None

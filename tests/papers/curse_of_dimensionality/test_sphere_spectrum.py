@@ -8,8 +8,9 @@ from priorscope.lab import judge_claim
 from priorscope.papers.curse_of_dimensionality._sphere_spectrum import PAPER
 
 
-def test_runs_and_judges() -> None:
+def test_runs_and_judges(as_recorded) -> None:
     table = pd.DataFrame([{**point, **PAPER.run(point)} for point in PAPER.points("tiny")])
+    as_recorded(PAPER, table)
     assert table[table.part == "gram"].worst_ratio.max() < 0.25  # 200 samples
     (claim,) = PAPER.claims
     assert claim.id == "S0.9"

@@ -27,8 +27,9 @@ def _tiny(paper: Paper) -> pd.DataFrame:
     return pd.DataFrame([{**point, **paper.run(point)} for point in paper.points("tiny")])
 
 
-def test_theorems_hold_and_can_fail() -> None:
+def test_theorems_hold_and_can_fail(as_recorded) -> None:
     table = _tiny(EXACT)
+    as_recorded(EXACT, table)
     within = table.inside.fillna(False).astype(bool)
     kernel = table[table.part == "kernel"]
     assert kernel[within.loc[kernel.index]].change.max() < 1e-10
@@ -42,8 +43,9 @@ def test_theorems_hold_and_can_fail() -> None:
     assert EXACT.chart(table).to_dict()
 
 
-def test_accuracies_run_and_are_judged() -> None:
+def test_accuracies_run_and_are_judged(as_recorded) -> None:
     table = _tiny(ACCURACY)
+    as_recorded(ACCURACY, table)
     lost = drops(table)
     assert {"drop", "before", "after"} <= set(lost.columns)
     shown = verdicts("S0.4", table)

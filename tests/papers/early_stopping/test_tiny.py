@@ -24,7 +24,7 @@ def made_up_images(*, size, n_train, n_test, seed):
 
 
 @pytest.mark.parametrize("name", ["early-stopping", "early-stopping-steps", "jacobian-alignment"])
-def test_tiny_points_run_and_give_no_verdicts(name, monkeypatch):
+def test_tiny_points_run_and_give_no_verdicts(name, monkeypatch, as_recorded):
     monkeypatch.setattr("priorscope.data.cifar10", made_up_images)
     paper = papers.load(name)
     store = Store(":memory:")
@@ -33,6 +33,7 @@ def test_tiny_points_run_and_give_no_verdicts(name, monkeypatch):
     assert summary.failed == 0
     assert summary.ran == len(points) > 0
     assert {record.verdict for record in judge_paper(paper, store)} == {"not run"}  # tiny runs test the code only
+    as_recorded(paper, [{**p, **store.get(paper.name, paper.version, p)} for p in points])
 
 
 def test_the_three_classes_come_one_hot_in_the_order_of_the_source(monkeypatch):

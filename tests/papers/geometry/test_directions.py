@@ -14,9 +14,10 @@ def checks(module, table):
 
 
 @pytest.mark.parametrize("module", [_circles, _directions, _simplicity])
-def test_tiny_scale_runs_and_draws(module):
+def test_tiny_scale_runs_and_draws(module, as_recorded):
     paper = module.PAPER
     table = pd.DataFrame([{**p, **paper.run(p)} for p in paper.points("tiny")])
+    as_recorded(paper, table)
     assert {judge_claim(claim, table).verdict for claim in paper.claims} == {"not shown"}  # one repeat of the dense net
     assert paper.chart(table).to_dict()["$schema"]
     assert len(paper.points("small")) >= 10

@@ -14,9 +14,10 @@ TRAINING = {claim.id: claim for module in ALONG for claim in module.PAPER.claims
 
 
 @pytest.mark.parametrize("module", [_feature_removal, _pruning, *ALONG])
-def test_tiny_scale_runs_and_draws(module):
+def test_tiny_scale_runs_and_draws(module, as_recorded):
     paper = module.PAPER
     table = pd.DataFrame([{**p, **paper.run(p)} for p in paper.points("tiny")])
+    as_recorded(paper, table)
     assert {judge_claim(claim, table).verdict for claim in paper.claims} == {"not shown"}  # one repeat has no interval
     assert paper.chart(table).to_dict()["$schema"]
     assert len(paper.points("small")) >= 15

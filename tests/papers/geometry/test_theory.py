@@ -18,7 +18,8 @@ def table():
     return pd.DataFrame([{**p, **PAPER.run(p)} for p in PAPER.points("tiny") if p["n_models"] <= 400])
 
 
-def test_tiny_scale_shows_direction_labels_and_isotropy(table):
+def test_tiny_scale_shows_direction_labels_and_isotropy(table, as_recorded):
+    as_recorded(PAPER, table)
     moves = table[(table["part"] == "movement") & (table["model"] == "relu")]
     assert (moves["corr_s"] < -0.85).all()
     linear = table[table["model"] == "linear"].iloc[0]

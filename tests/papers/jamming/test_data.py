@@ -76,8 +76,9 @@ def test_claims_know_the_papers_table_and_its_opposites():
     assert verdict("J.11b", known(power=1.0)) == "not shown"
 
 
-def test_tiny_runs_are_measured_and_drawn():
+def test_tiny_runs_are_measured_and_drawn(as_recorded):
     table = pd.DataFrame([{**point, **PAPER.run(point)} for point in PAPER.points("tiny")])
+    as_recorded(PAPER, table)
     assert {verdict(id_, table) for id_ in CLAIMS} == {"not shown"}
     jump = table[table.part == "jump"]
     assert (jump[jump.n_train == jump.n_train.max()].overlap_ratio > 0.25).all()

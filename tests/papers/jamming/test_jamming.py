@@ -120,8 +120,9 @@ def test_reductions_of_a_landscape_by_hand():
     assert reduced["theta"] == found.overlap_exponent.value
 
 
-def test_tiny_runs_are_measured_and_drawn():
+def test_tiny_runs_are_measured_and_drawn(as_recorded):
     table = pd.DataFrame([{**point, **PAPER.run(point)} for point in PAPER.points("tiny")])
+    as_recorded(PAPER, table)
     verdicts = {id_: verdict(id_, table) for id_ in CLAIMS}
     assert verdicts["J.8"] == "holds with changes"
     assert verdict("J.8", table.assign(n_effective=table.n_parameters)) == "fails"

@@ -188,7 +188,7 @@ def test_dimensions():
 
 
 @pytest.mark.parametrize("module", [_teacher_student, _kernel_exponents, _effective_dimension])
-def test_one_tiny_point_of_every_part(module):
+def test_one_tiny_point_of_every_part(module, as_recorded):
     paper = module.PAPER
     seen, rows = set(), []
     for point in paper.points("tiny"):
@@ -198,6 +198,7 @@ def test_one_tiny_point_of_every_part(module):
             rows.append({**point, **paper.run(point)})
     paper.chart(pd.DataFrame(rows)).to_dict()
     assert len(rows) >= 2
+    as_recorded(paper, rows)
 
 
 def test_images_that_are_there_twice_are_counted_once(monkeypatch):

@@ -40,12 +40,13 @@ def test_the_claim_knows_the_papers_table_and_its_opposites():
     assert judge_claim(CLAIM, table[table.kind == "conv"]).verdict == "not shown"
 
 
-def test_tiny_runs_are_measured_and_drawn():
+def test_tiny_runs_are_measured_and_drawn(as_recorded):
     points = PAPER.points("tiny")
     train, test = images(points[1])
     norms = torch.cat([train.inputs, test.inputs]).flatten(1).norm(dim=1)
     torch.testing.assert_close(norms, torch.full((110,), 8.0))
     table = pd.DataFrame([{**point, **PAPER.run(point)} for point in points])
+    as_recorded(PAPER, table)
     assert judge_claim(CLAIM, table).verdict == "not shown"
     for change in table.weight_change:
         assert (change[0] > 3 * change[1]).all()  # features move weights, lazy training hardly

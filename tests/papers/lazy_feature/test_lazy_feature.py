@@ -116,8 +116,9 @@ def test_claims_know_theory_from_its_opposite():
     assert verdict("L.13", right.assign(error_raw=right.error_centred)) == "fails"
 
 
-def test_tiny_runs_are_measured_and_drawn():
+def test_tiny_runs_are_measured_and_drawn(as_recorded):
     table = pd.DataFrame([{**point, **PAPER.run(point)} for point in PAPER.points("tiny")])
+    as_recorded(PAPER, table)
     assert verdict("L.10", table) == "holds"
     assert verdict("L.16", table) == "holds"
     assert verdict("L.16", table.assign(share_end=table.share_start, share_start=table.share_end)) == "fails"

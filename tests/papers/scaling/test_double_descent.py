@@ -68,8 +68,9 @@ def test_divergence_recovers_exponent_and_place(exponent):
     assert np.isnan(divergence(n[:3], np.ones(3), 1000.0)[0])
 
 
-def test_tiny_runs_are_measured_and_drawn():
+def test_tiny_runs_are_measured_and_drawn(as_recorded):
     table = pd.DataFrame([{**point, **PAPER.run(point)} for point in PAPER.points("tiny")])
+    as_recorded(PAPER, table)
     assert {verdict(id_, table) for id_ in CLAIMS} == {"not shown"}
     widths = table[table.part == "width"]
     assert (widths[widths.width == 16].loss == 0).all()  # training stopped by itself

@@ -107,8 +107,9 @@ def test_the_law_of_ensembles_is_recovered(power):
     assert limit == pytest.approx(0.05, abs=1e-4)
 
 
-def test_tiny_runs_are_measured_and_drawn():
+def test_tiny_runs_are_measured_and_drawn(as_recorded):
     table = pd.DataFrame([{**point, **PAPER.run(point)} for point in PAPER.points("tiny")])
+    as_recorded(PAPER, table)
     for id_ in ("L.2", "L.2b", "L.3"):
         assert verdict(id_, table) == "not shown"
     assert judge_claim(CLAIMS["L.3b"], table).measured < -0.3

@@ -9,8 +9,9 @@ from priorscope.lab import judge_claim
 from priorscope.papers.spectral_bias._ntk_spectra import PAPER, stored_ranks
 
 
-def test_runs_and_judges() -> None:
+def test_runs_and_judges(as_recorded) -> None:
     table = pd.DataFrame([{**point, **PAPER.run(point)} for point in PAPER.points("tiny")])
+    as_recorded(PAPER, table)
     assert set(table.network) == {"fc", "conv", "residual"}
     assert (table.outliers < 20).all()
     assert all(row[0] == 1 and (np.diff(row) <= 1e-12).all() for row in table.relative)

@@ -9,8 +9,9 @@ from priorscope.lab import judge_claim
 from priorscope.papers.spectral_bias._spectral_bias import PAPER
 
 
-def test_runs_and_judges() -> None:
+def test_runs_and_judges(as_recorded) -> None:
     table = pd.DataFrame([{**point, **PAPER.run(point)} for point in PAPER.points("tiny")])
+    as_recorded(PAPER, table)
     claims = {claim.id: claim for claim in PAPER.claims}
     assert list(claims) == ["S2.1", "S2.2", "S2.3", "S2.4", "S2.5", "S2.6", "S2.8", "S2.9"]
     verdict = lambda name, t: judge_claim(claims[name], t).verdict  # noqa: E731

@@ -50,8 +50,9 @@ def test_the_claim_knows_the_order_and_when_it_cannot_tell():
     assert len(found[found.line == "jamming"]) == 4
 
 
-def test_tiny_runs_are_measured_and_drawn():
+def test_tiny_runs_are_measured_and_drawn(as_recorded):
     table = pd.DataFrame([{**point, **PAPER.run(point)} for point in PAPER.points("tiny")])
+    as_recorded(PAPER, table)
     assert judge_claim(CLAIM, table).verdict in {"holds", "not shown", "fails"}
     wide = table[table.width == 8].iloc[0]
     change = np.log(np.asarray(wide.kernel_change)).mean(1)

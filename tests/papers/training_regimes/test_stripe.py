@@ -47,8 +47,9 @@ def test_neurons_count_by_their_readout():
     assert found == pytest.approx([4.0, (16 / 10) ** 0.5])
 
 
-def test_tiny_runs_are_measured_and_drawn():
+def test_tiny_runs_are_measured_and_drawn(as_recorded):
     table = pd.DataFrame([{**point, **PAPER.run(point)} for point in PAPER.points("tiny")])
+    as_recorded(PAPER, table)
     assert {judge_claim(claim, table).verdict for claim in PAPER.claims} == {"not shown"}
     for start, end in table.neurons:
         assert np.abs(end - start).max() > 1  # weights of size one moved by more: features are learnt

@@ -100,6 +100,7 @@ def test_a_scaled_readout_is_the_scaled_output():
 
 
 @pytest.mark.parametrize("module", [_random_features, _parametrisations, _sgd_flow])
-def test_tiny_points(module):
+def test_tiny_points(module, as_recorded):
     rows = [{**point, **module.PAPER.run(point)} for point in module.PAPER.points("tiny")[::2]]
     module.PAPER.chart(pd.DataFrame(rows)).to_dict()
+    as_recorded(module.PAPER, rows)

@@ -10,6 +10,7 @@ from torch import nn
 import priorscope as ps
 from priorscope.probes import GradientOuterProduct, average_geometry, gradient_outer_product, relu_geometry
 from priorscope.probes.geometry import _outer_result
+from priorscope.probes.geometry._outer_product import function_gradients
 
 
 def draw(*shape, seed=0):
@@ -199,3 +200,24 @@ def test_along_training_the_relevant_direction_appears():
 def test_arrays_are_asked_for_as_tensors():
     with pytest.raises(TypeError, match="a data set, or a tensor of inputs; got ndarray.*torch.as_tensor"):
         gradient_outer_product(nn.Linear(2, 1), np.zeros((5, 2)))
+
+
+def test_gradients_of_many_inputs_come_in_blocks_and_in_order():
+    x = torch.randn(300, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    found = function_gradients(lambda z: torch.stack([z[:, 0] ** 2, z[:, 0] * z[:, 1]], 1), x, torch.eye(2).double())
+    assert found.shape == (300, 2, 2)
+    torch.testing.assert_close(found[:, 0], torch.stack([2 * x[:, 0], torch.zeros(300).double()], 1))
+    torch.testing.assert_close(found[:, 1], x.flip(1))
+
+
+@pytest.mark.parametrize("count", [3, 40])
+def test_modes_of_more_inputs_than_a_matrix_is_formed_for(count):
+    """From the products of the gradients with each other: the right singular vectors of the rows."""
+    rows = torch.randn(count, 1, 3100, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    rows *= torch.linspace(1, 2, count)[:, None, None]
+    found = GradientOuterProduct(rows, (3100,), n_modes=8)
+    _, s, v = torch.linalg.svd(rows[:, 0] / count**0.5, full_matrices=False)
+    kept = min(count, 8)
+    assert found.eigenvalues.shape == (kept,)
+    torch.testing.assert_close(found.eigenvalues, s[:kept] ** 2)
+    torch.testing.assert_close((found.modes.mT @ v[:kept].mT).abs(), torch.eye(kept).double(), atol=1e-6, rtol=0)

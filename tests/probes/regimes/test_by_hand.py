@@ -11,6 +11,7 @@ import torch
 
 from priorscope.probes import fluctuations
 from priorscope.probes.regimes._movement import half_times, relative_change
+from priorscope.probes.regimes._regime import _default_flow
 from priorscope.probes.regimes._result import Regime, crossing
 
 
@@ -94,3 +95,13 @@ def test_half_times_are_interpolated_in_the_logarithm_of_time():
 def test_relative_change_is_a_ratio_of_norms():
     start, end = torch.tensor([[3.0, 4.0], [1.0, 0.0]]), torch.tensor([[3.0, 5.0], [0.0, 2.0]])
     assert relative_change(start, end).tolist() == pytest.approx([1 / 5, 5**0.5])
+
+
+def test_flows_of_regressions_stop_at_a_hundredth_of_what_nothing_explains():
+    targets = torch.tensor([[1.0, 2.0], [3.0, 0.0], [0.0, 1.0]])
+    split = SimpleNamespace(targets=targets)
+    flow = _default_flow(SimpleNamespace(task="regression", train=split), quick=True)
+    assert flow.stop == pytest.approx((5 + 9 + 1) / 3 / 2 / 100)
+    assert (flow.max_turn, flow.max_steps) == (2e-2, 250)
+    slow = _default_flow(SimpleNamespace(task="classification", train=split), quick=False)
+    assert (slow.stop, slow.max_turn, slow.max_steps) == ("fitted", 1e-3, 3000)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from scipy.stats import t as student
 
 import priorscope as ps
 from priorscope.data.groups import Move
 from priorscope.probes import Shared, label_moves
+from priorscope.probes.stability import _response
+from priorscope.probes.stability._result import log_interval
 
 
 def test_templates_survive_deformations_and_positions_do_not_survive_shifts():
@@ -77,3 +80,30 @@ def test_the_profile_tries_a_deformation_of_square_images():
     found = {s.move: s for s in label_moves(data.inputs, data.targets, data.train_labels).found}
     assert found[Move.DEFORMATION].shared is Shared.YES
     assert found[Move.MIRROR].shared is Shared.NO
+
+
+def test_what_is_kept_is_the_agreement_above_chance():
+    found = ps.probes.LabelSurvival("shifts", still=0.9, moved=0.6, noisy=0.5, chance=0.5, error=0.01)
+    assert found.kept == pytest.approx(0.25)
+    assert ps.probes.LabelSurvival("shifts", 0.9, 0.9, 0.5, 0.1, 0.01).kept == 1
+
+
+def test_intervals_of_draws_are_geometric_and_end_at_nothing():
+    some = log_interval(np.array([1.0, 4.0, 16.0]))
+    half = student.ppf(0.975, 2) * np.log(4.0) / 3**0.5
+    assert (some.value, some.low, some.high) == pytest.approx((4.0, 4 * np.exp(-half), 4 * np.exp(half)))
+    none = log_interval(np.array([0.0, 1.0, 5.0]))
+    assert (none.value, none.low, none.high) == (2.0, 0.0, 5.0)
+    assert log_interval(np.exp([0.0, 400.0])).high == float("inf")
+
+
+def test_blocks_of_images_change_no_average(monkeypatch):
+    """The mean change under moves and noise is that of all images, however many pass at once."""
+    x = torch.randn(9, 1, 6, 6, generator=torch.Generator().manual_seed(0))
+    torch.manual_seed(0)
+    network = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(36, 2))
+    whole = ps.probes.stability(network, x, "shift", average="mean", n_seeds=2)
+    monkeypatch.setattr(_response, "BLOCK", 3)
+    parts = ps.probes.stability(network, x, "shift", average="mean", n_seeds=2)
+    np.testing.assert_allclose(parts.values[..., 0] / parts.values[..., 1], whole.values[..., 0] / whole.values[..., 1])
+    assert parts.radius == pytest.approx(whole.radius)

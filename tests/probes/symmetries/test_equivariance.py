@@ -9,8 +9,10 @@ import torch
 from torch import nn
 
 import priorscope as ps
+from priorscope.data.groups import Move
 from priorscope.models.networks._build import Build
 from priorscope.probes import equivariance
+from priorscope.probes.symmetries._equivariance import _acted
 from priorscope.testing import assert_equivariant
 
 
@@ -181,3 +183,11 @@ class Same(nn.Module):
 def test_a_module_that_gives_every_input_the_same_output_is_refused():
     with pytest.raises(ValueError, match="Same cannot be asked .* the same output"):
         equivariance(Same(), "p4", IMAGES)
+
+
+def test_outputs_of_one_row_have_no_space_to_move_in():
+    x, row = torch.zeros(2, 3, 4, 5), torch.arange(30.0).reshape(2, 3, 1, 5)
+    assert _acted(Move.MIRROR, row, x, "auto")[0] == "invariant"
+    word, moved = _acted(Move.MIRROR, row.expand(2, 3, 4, 5), x, "auto")
+    assert word == "equivariant"
+    assert torch.equal(moved, row.expand(2, 3, 4, 5).flip(3))

@@ -108,7 +108,11 @@ def rdatasets(
         raise ValueError(f"{name} has no column {absent[0]!r}; it has {', '.join(map(str, frame.columns))}.")
     known = frame[target].notna()
     found = from_frame(
-        frame[known].drop(columns=list(without)).reset_index(drop=True), target, test_fraction=0.0, name=name, dtype=dtype
+        frame[known].drop(columns=list(without)).reset_index(drop=True),
+        target,
+        test_fraction=0.0,
+        name=name,
+        dtype=dtype,
     )
     gaps = int((~known).sum())
     return replace(found, notes=(*found.notes, f"{gaps} rows without a target were left out")) if gaps else found

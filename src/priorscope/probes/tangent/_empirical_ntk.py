@@ -119,19 +119,19 @@ def _single(
     with torch.no_grad():
         n_out = as_rows(network(x1[:1]), 1).shape[1]
     per_sample = n_params * x1.element_size() * (n_out if method == "jacobian" else 1)
-    size = block or max(1, memory // (3 * per_sample))
-    if method == "ntk-vector":
-        size = block or max(1, int((memory // (3 * per_sample * n_out)) ** 0.5))  # one parameter vector per pair
-    return _by_blocks(network, x1, x2, outputs, method, size)
+    if block is None and method == "ntk-vector":
+        block = max(1, int((memory // (3 * per_sample * n_out)) ** 0.5))  # one parameter vector per pair
+    block = block or max(1, memory // (3 * per_sample))
+    return _by_blocks(network, x1, x2, outputs, method, block)
 
 
 def _by_forms(engine: Layerwise, x1: Tensor, x2: Tensor | None, block: int | None, memory: int) -> Tensor:
     """Blocks of forms; as many as fit are kept so that they are made once."""
     longest = max(len(x1), 0 if x2 is None else len(x2))
-    size = block or longest
     if block is None and longest > 256:
         sample = sum(form.n_bytes for form in engine.forms(x1[:1]).values())
-        size = max(1, min(longest, memory // (2 * max(sample, 1))))
+        block = max(1, min(longest, memory // (2 * max(sample, 1))))
+    size = block or longest
     right = x1 if x2 is None else x2
     kept: dict[int, dict[str, Form]] = {}
     held = 0

@@ -10,7 +10,8 @@ import torch
 from scipy.stats import norm
 
 import priorscope as ps
-from priorscope.probes.curves.forecast import _combine, _power_law
+from priorscope.probes.curves.forecast import _combine, _forecast, _power_law
+from priorscope.probes.curves.forecast._forecast import lap_window
 from priorscope.probes.curves.forecast._power_law import local_power_law
 from priorscope.probes.curves.forecast._spectral import SpectralModel
 
@@ -106,3 +107,20 @@ def test_a_constant_ratio_may_still_change_by_a_third_of_its_logarithm(
     own, sd = (np.log(r.high / r.value) / z for r in (equal, ratio))
     assert ratio.value == pytest.approx(factor)
     assert sd**2 - own**2 == pytest.approx((0.3 * np.log(factor)) ** 2, rel=1e-6)
+
+
+def test_windows_divide_every_side():
+    assert [lap_window(s) for s in ((1, 8, 8), (1, 9, 8), (1, 6, 9), (1, 10, 6), (2, 12), (5,))] == [
+        4,
+        None,
+        3,
+        2,
+        4,
+        None,
+    ]
+
+
+def test_a_forecast_without_a_size_is_for_as_many_times_the_pilot_as_the_horizon():
+    x = torch.randn(60, 2, generator=torch.Generator().manual_seed(0))
+    found = ps.forecast(ps.data.from_arrays(x, x[:, 0], test_fraction=0.0), pilot=40, orderings=2)
+    assert np.atleast_1d(found.n).tolist() == [_forecast.HORIZON * 40]

@@ -10,6 +10,7 @@ from scipy.optimize import minimize
 from priorscope.inference import DeepEntropy
 from priorscope.models import CircularNetwork
 from priorscope.probes import (
+    InitialScale,
     completion_scale,
     diagonal_potential,
     diagonal_solution,
@@ -124,3 +125,25 @@ def test_small_scales_complete_a_matrix_and_large_ones_leave_it():
 def test_matrices_that_cannot_be_completed_are_refused(matrix, words):
     with pytest.raises(ValueError, match=words):
         completion_scale(matrix)
+
+
+@pytest.mark.parametrize("beta", [0.0, 1e-3, 0.7, -3.0, 40.0])
+@pytest.mark.parametrize("scale", [0.3, 2.0])
+def test_the_distance_penalty_is_the_least_distance_found_by_search(beta, scale):
+    """Over w-: w+ follows from w+² - w-² = β. Search on a fine grid, an algorithm without roots."""
+    small = np.linspace(0, 3 * scale + abs(beta) ** 0.5, 200_001)
+    large = np.sqrt(small**2 + abs(beta))
+    least = ((large - scale) ** 2 + (small - scale) ** 2).min()
+    assert distance_penalty([beta], scale) == pytest.approx(least, rel=1e-6, abs=1e-9)
+    assert distance_penalty([beta, beta, 0.0], scale) == pytest.approx(2 * least, rel=1e-6, abs=1e-9)
+
+
+def test_the_transition_is_the_first_crossing_between_the_ends():
+    scales = np.array([1.0, 10.0, 100.0, 1e3, 1e4])
+    to_l1, to_l2 = np.array([0.0, 0.2, 1.0, 0.3, 0.9]), np.array([1.0, 0.4, 0.4, 0.5, 0.5])
+    found = InitialScale(scales, to_l1, to_l2, np.array([3.0, 1.0, 2.0, 1.5, 1.6]), np.zeros((5, 2)))
+    assert found.transition == pytest.approx(10 * 10**0.25)  # apart by -0.2 at 10 and 0.6 at 100
+    assert found.best == 10.0
+    one_sided = InitialScale(scales, to_l2 + 1, to_l2, np.full(5, np.nan), np.zeros((5, 2)))
+    assert np.isnan(one_sided.transition)
+    assert np.isnan(one_sided.best)

@@ -8,6 +8,7 @@ import torch
 
 import priorscope as ps
 from priorscope.probes import label_noise, label_noise_of_grams
+from priorscope.probes.limits.labels._label_noise import _candidates
 from priorscope.probes.limits.labels._left_out import RIDGES, left_out
 
 
@@ -145,3 +146,8 @@ def test_labels_that_nothing_predicts_are_not_suspected_one_by_one():
     assert noise.largest_class == np.bincount(drawn).max() / 240
     assert noise.left_out < noise.largest_class + 2 * (noise.left_out * (1 - noise.left_out) / 240) ** 0.5
     assert noise.sentences()[0].startswith("Nothing can be said of single labels: left out, ")
+
+
+def test_kernels_of_convolutions_are_tried_on_images_large_enough_on_both_sides():
+    for shape, tried in (((1, 8, 8), True), ((1, 5, 20), False), ((1, 20, 5), False), ((40,), False)):
+        assert ("vec-2" in _candidates(None, shape, 20)[0]) == tried, shape

@@ -99,3 +99,12 @@ def test_planning_numbers_and_bad_input():
     untested = ps.data.Dataset(system.data.train, ps.data.Split(x[:0], y[:0]), task="regression")
     with pytest.raises(ValueError, match="held-out points"):
         spectral_bias(replace(system, data=untested))
+
+
+def test_a_central_difference_errs_with_the_square_of_its_step():
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Linear(2, 6), nn.Tanh(), nn.Linear(6, 1)).double()
+    flow = FourthOrderFlow(net, torch.eye(2).double(), torch.ones(2).double(), largest=5.0)
+    points = torch.tensor([[1.0, 2.0], [0.5, -1.0]]).double()
+    coarse, fine = (identity_error(flow, points, fraction=f) for f in (1.0, 0.5))
+    assert coarse / fine == pytest.approx(4, rel=0.2)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
 
 from priorscope.checks import POSITIVE, checked, each, whole
 from priorscope.inference import DeepEntropy, HyperbolicEntropy, Potential, Quadratic
@@ -73,7 +74,7 @@ def distance_penalty(coefficients: ArrayLike, scale: float) -> float:
 
     Explicit regularisation towards the start, to compare with :func:`diagonal_penalty`: the two differ, so that a small scale is
     not the same as a penalty on the distance moved (Srebro 2019; Woodworth et al. 2020, Sec. 4). Each coefficient's part is
-    found as the least value over real roots of the quartic that the condition :math:`w_+^2 - w_-^2 = \beta` leads to.
+    found from the one root that the condition :math:`w_+^2 - w_-^2 = \beta` leaves.
 
     Example:
         >>> round(distance_penalty([1.0], 1.0), 4), round(distance_penalty([20.0], 1.0), 3)
@@ -82,10 +83,9 @@ def distance_penalty(coefficients: ArrayLike, scale: float) -> float:
     beta = np.abs(np.asarray(coefficients, dtype=np.float64).reshape(-1)) / scale**2
     total = 0.0
     for b in beta:
-        # Lagrange: w+ = 1/(1-m), w- = 1/(1+m), and 4m = b (1-m²)²
-        roots = np.roots([b, 0.0, -2 * b, -4.0, b]) if b else np.zeros(1)
-        m = roots.real[(np.abs(roots.imag) < 1e-9) & (np.abs(roots.real) < 1)]
-        total += float(((1 / (1 - m) - 1) ** 2 + (1 / (1 + m) - 1) ** 2).min())
+        # Lagrange: w+ = 1/(1-m), w- = 1/(1+m), and 4m = b (1-m²)², whose sides rise and fall between 0 and 1
+        m = float(brentq(lambda m, b=b: 4 * m - b * (1 - m * m) ** 2, 0.0, 1.0, xtol=1e-15))
+        total += (1 / (1 - m) - 1) ** 2 + (1 / (1 + m) - 1) ** 2
     return scale**2 * total
 
 
