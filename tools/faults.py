@@ -4,7 +4,8 @@ Found on the syntax tree of functions alone. Left out by rule, for no test could
 messages, f-strings, charts, tables and pages), type hints, decorators, defaults, module-level settings, our own
 ``assert`` lines, floors and tolerances below ``FLOOR``, grids of what a paper runs, arithmetic on seeds, statements about
 speed (names that match ``SPEED``), the shape of the first of a batch, which is that of the last, and single numbers
-in ``where``, which stand in for what is not used; the tail of quantiles at evenly spaced levels whose order is lost.
+in ``where``, which stand in for what is not used; the tail of quantiles at evenly spaced levels whose order is lost; the last
+for the first of a batch of one (``f(x[:1])[0]``), one more of many rows (``x[:256]``), whether a library was loaded already.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ FLOOR, CEILING = 1e-3, 1e3  # constants outside are floors, tolerances and budge
 LARGE = 12  # larger integers are numbers of iterations, draws or points: one more changes nothing
 SPEED = re.compile(
     r"second|elapsed|clock|bytes|block|chunk|cache|worker|thread|batch|window|budget|memory|progress|parallel|fast|room|buffer"
-    r"|stacklevel|flush|verbose|timeout|device|contiguous|non_blocking|\bsay\b"
+    r"|stacklevel|flush|verbose|timeout|device|contiguous|non_blocking|\bsay\b|sys\.modules"
 )
 WORDS = re.compile(
     r"^(chart|pictures|_?table|describe|summary|sentence|__repr__|__str__|_repr_html_|to_html|title|label|caption)"
@@ -81,6 +82,8 @@ class _Finder:
         self.lines = [0]
         for line in source.splitlines(keepends=True):
             self.lines.append(self.lines[-1] + len(line))
+        given = [n for n in ast.parse(source).body if isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Name)]
+        self.settings = {n.targets[0].id: _number(n.value) for n in given if _number(n.value) is not None}
 
     def top(self, node: ast.AST) -> None:
         """Functions, and methods of classes; module-level settings are left alone."""
@@ -339,13 +342,15 @@ class _Finder:
         index = node.slice
         value = _number(index)
         if isinstance(node.ctx, ast.Load):
-            if value in (0, -1) and type(value) is int and _name(node.value) != (self.rest or None):
+            if _of_one(node.value):
+                pass  # the first is the last
+            elif value in (0, -1) and type(value) is int and _name(node.value) != (self.rest or None):
                 self.add(node, "first for last", f"{self.text(node.value)}[{-1 if value == 0 else 0}]")
             elif _name(getattr(node.value, "func", node)) in ("vjp", "jvp"):
                 pass  # they give as many values as are taken
             elif isinstance(index, ast.Slice) and index.step is None:
                 for side, bound in (("lower", index.lower), ("upper", index.upper)):
-                    if bound is not None:
+                    if bound is not None and not (index.lower is None and self.many(node.value, bound)):
                         moved = ast.BinOp(bound, ast.Add(), ast.Constant(1))
                         if _number(bound) == -1:
                             moved = ast.Constant(None)
@@ -353,6 +358,13 @@ class _Finder:
                         self.add(node, "off by one", ast.Subscript(node.value, ast.Slice(lower, upper, None)))
         if not isinstance(index, ast.Constant | ast.UnaryOp):
             self.expression(index)
+
+    def many(self, rows: ast.AST, bound: ast.AST) -> bool:
+        """So many of the first rows that one more changes nothing, written out or by the name of a setting; not of a hash."""
+        if isinstance(rows, ast.Call) and _name(rows.func) == "hexdigest":
+            return False
+        value = self.settings.get(bound.id) if isinstance(bound, ast.Name) else _number(bound)
+        return value is not None and abs(value) > LARGE
 
     def other(self, node: ast.AST) -> None:
         if isinstance(node, ast.UnaryOp):
@@ -411,6 +423,34 @@ def _is_sequence(node: ast.AST) -> bool:
         return _name(node.func) in {"list", "tuple", "str", "sorted", "join", "repr", "tolist", "Path"}
     text = isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)
     return text or isinstance(node, ast.JoinedStr | ast.List | ast.Tuple | ast.ListComp | ast.Dict | ast.Set)
+
+
+def _of_one(node: ast.AST) -> bool:
+    """What a call gives for a batch of one: ``f(x[:1])``, ``f(x[i : i + 1])``, ``f(x.unsqueeze(0))`` or ``f(x[None])``."""
+    if not isinstance(node, ast.Call):
+        return False
+    if isinstance(node.func, ast.Attribute) and _of_one(node.func.value):
+        return True  # f(x[:1]).detach()
+    given = [_batch(a) for a in node.args]
+    return any(isinstance(a, ast.Subscript) and _one_long(a.slice) for a in given) or any(
+        isinstance(a, ast.Call) and _name(a.func) == "unsqueeze" and [_number(v) for v in a.args] == [0] for a in given
+    )
+
+
+def _batch(node: ast.AST) -> ast.AST:
+    """An argument, or the one that a call of it was given: ``as_rows(f(x[:1]), 1)`` has the batch of ``x[:1]``."""
+    while isinstance(node, ast.Call) and _name(node.func) != "unsqueeze" and node.args:
+        node = node.args[0]
+    return node
+
+
+def _one_long(index: ast.AST) -> bool:
+    if isinstance(index, ast.Constant) and index.value is None:
+        return True
+    if not isinstance(index, ast.Slice) or index.step is not None or index.upper is None:
+        return False
+    after = ast.Constant(1) if index.lower is None else ast.BinOp(index.lower, ast.Add(), ast.Constant(1))
+    return ast.dump(index.upper) == ast.dump(after)
 
 
 def _spaced_quantiles(args: list[ast.expr]) -> bool:

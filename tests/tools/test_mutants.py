@@ -105,6 +105,34 @@ def test_the_tail_of_evenly_spaced_quantiles_is_left_alone_where_their_order_is_
     assert tails("np.unique(np.quantile(y, np.linspace(0, 1, 18)[1:]))")
 
 
+def test_the_only_one_of_a_batch_and_one_more_of_many_rows_are_left_alone(tool):
+    def found(line: str, kind: str) -> list[str]:
+        source = f"MOST = 40\nFEW = 3\ndef rows(x):\n    y = f(x)\n    return {line}\n".encode()
+        return [fault.new for fault in tool.faults(source, "m.py") if fault.kind == kind]
+
+    for line in (
+        "g(x[:1])[0]",
+        "g(y, x[i : i + 1])[0]",
+        "rows(g(x.unsqueeze(0)), 1)[0]",
+        "g(x[None])[0]",
+        "g(x[:1]).detach()[0]",
+    ):
+        assert not found(line, "first for last"), line
+    for line in ("g(x[:2])[0]", "g(x)[0]", "g(x[i : i + 2])[0]", "x[:1].sum(0)[0]", "g(x[1:])[0]"):
+        assert found(line, "first for last"), line
+    assert not found("x[:256]", "off by one")
+    assert not found("x[:MOST]", "off by one")
+    assert (
+        len(found("x[:8]", "off by one"))
+        == len(found("x[:FEW]", "off by one"))
+        == len(found("x[:n]", "off by one"))
+        == 1
+    )
+    assert len(found("x[16:18]", "off by one")) == 2  # bytes of a file
+    assert found("y.hexdigest()[:32]", "off by one")
+    assert not found("1 if 'pandas' in sys.modules else 2", "skipped branch")
+
+
 def test_every_fault_of_the_source_is_a_program_and_another_one(tool):
     count = 0
     for file in sorted((ROOT / "src" / "priorscope" / "probes").rglob("*.py"))[::7]:
