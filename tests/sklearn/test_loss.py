@@ -30,7 +30,14 @@ def test_each_metric_is_that_of_scikit_learn(scored):
     labels, guess = problem.labels, scores.argmax(1)
     assert 0 < (guess != labels).mean() < 1
     assert losses(scores, problem, "error").tolist() == (guess != labels).astype(float).tolist()
-    assert losses(scores, problem, "balanced").mean() == pytest.approx(1 - balanced_accuracy_score(labels, guess))
+    even = (scores / [0.5, 0.3, 0.2]).argmax(1)  # over the shares of the classes
+    assert losses(scores, problem, "balanced").mean() == pytest.approx(1 - balanced_accuracy_score(labels, even))
+    largest = losses(scores, problem, "balanced", margins=True)
+    assert largest.mean() == pytest.approx(1 - balanced_accuracy_score(labels, guess))
+    rows = np.array([[0.6, 0.4, 0.0], [0.6, 0.3, 0.1]])  # 0.4 / 0.3 is more than 0.6 / 0.5
+    few = Problem(np.eye(3)[[0, 0]], np.array([0, 0]), np.ones(2))
+    assert problem.shares.tolist() == pytest.approx([0.5, 0.3, 0.2])
+    assert losses(rows, few, "balanced").tolist() == [0.0, 0.0]  # of one class alone, nothing else can win
     assert losses(scores, problem, "squared").tolist() == pytest.approx(((scores - np.eye(3)[labels]) ** 2).mean(1))
     beta = temperature(scores, labels, problem.weights)
     soft = np.exp(beta * scores) / np.exp(beta * scores).sum(1, keepdims=True)

@@ -16,7 +16,7 @@ from priorscope.profiles._kind import Kind
 from priorscope.profiles._metric import Metric
 from priorscope.profiles._row import EstimatorRecipe, KernelRecipe, NetworkRecipe, Row
 from priorscope.profiles._standing import Standing
-from priorscope.sklearn import KernelMachine, Shortlist, Shrink, TrainedNetwork
+from priorscope.sklearn import BalancedDecision, KernelMachine, Shortlist, Shrink, TrainedNetwork
 
 if TYPE_CHECKING:
     from priorscope.profiles._candidates import Candidate
@@ -99,7 +99,16 @@ def _present(result: Profile) -> str:
 
 
 def estimator_of(row: Row, result: Profile) -> BaseEstimator:
-    """The predictor of one row as an estimator that takes flat rows of numbers."""
+    """The predictor of one row as an estimator that takes flat rows of numbers.
+
+    Where predictors were compared by balanced error it decides as it was measured (:class:`BalancedDecision`).
+    """
+    found = _plain(row, result)
+    return BalancedDecision(found) if result.metric is Metric.BALANCED_ERROR else found
+
+
+def _plain(row: Row, result: Profile) -> BaseEstimator:
+    """The predictor of one row with its own decision."""
     if isinstance(row.recipe, KernelRecipe):
         return _kernel(row.recipe, result)
     if isinstance(row.recipe, NetworkRecipe):

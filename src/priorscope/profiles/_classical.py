@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_limits
 from priorscope.profiles._design import Design, Part
 from priorscope.profiles._held_out import HeldOut, Truth
 from priorscope.profiles._metric import Metric
+from priorscope.sklearn import BalancedDecision
 
 __all__ = ["MeasuredEstimator", "Reference", "is_estimator", "measure_estimator", "references"]
 
@@ -35,8 +36,12 @@ class Reference:
     settings: tuple[BaseEstimator, ...] = field(repr=False)
 
 
-def references(classes: int, outputs: int) -> list[Reference]:
-    """What people would try first: a linear model, a support vector machine, averaged and boosted trees."""
+def references(classes: int, outputs: int, metric: Metric | None = None) -> list[Reference]:
+    """What people would try first: a linear model, a support vector machine, averaged and boosted trees.
+
+    By balanced error support vector machines weigh classes alike, for they have no probabilities to hold against the
+    shares of the classes.
+    """
     from sklearn.ensemble import (
         ExtraTreesClassifier,
         ExtraTreesRegressor,
@@ -50,6 +55,7 @@ def references(classes: int, outputs: int) -> list[Reference]:
     trees = "many random trees, averaged"
     boosted = "trees fitted one after another to what is still wrong"
     if classes:
+        alike = "balanced" if metric is Metric.BALANCED_ERROR else None
         few = {"max_iter": 50, "learning_rate": 0.15} if classes > 4 else {}
         return [
             Reference(
@@ -60,7 +66,7 @@ def references(classes: int, outputs: int) -> list[Reference]:
             Reference(
                 "SVM",
                 "support vector machine with a Gaussian kernel",
-                tuple(SVC(C=c, gamma=g) for c in (1.0, 10.0) for g in ("scale", 0.3)),
+                tuple(SVC(C=c, gamma=g, class_weight=alike) for c in (1.0, 10.0) for g in ("scale", 0.3)),
             ),
             Reference("extra trees", trees, (ExtraTreesClassifier(200, random_state=0),)),
             Reference("boosted trees", boosted, (HistGradientBoostingClassifier(random_state=0, **few),)),
@@ -131,6 +137,10 @@ def _scores(estimator: BaseEstimator, x: Array, truth: Truth, part: Part) -> tup
         return sure, True
     estimator.fit(x[part.train], trained)
     seen = np.asarray(estimator.classes_, dtype=int)
+    if isinstance(estimator, BalancedDecision):
+        found = np.zeros((n, classes))
+        found[:, seen] = estimator.posterior(x[part.test])
+        return found, True
     if callable(getattr(estimator, "predict_proba", None)):
         found = np.zeros((n, classes))
         found[:, seen] = np.asarray(estimator.predict_proba(x[part.test]))
@@ -154,6 +164,8 @@ def measure_estimator(
     began = clock.process_time()
     settings = [_scale_gamma(s, x.shape[1]) for s in settings]
     where = tuple(range(0, 8, 8 // turns))
+    balanced = metric is Metric.BALANCED_ERROR and truth.labels is not None
+    decide: Callable[[BaseEstimator], BaseEstimator] = BalancedDecision if balanced else (lambda e: e)
     chosen: list[tuple[Part, Array]] = []
     best, last, probable = settings[0], 0.0, False
     with threadpool_limits(1), warnings.catch_warnings():
@@ -163,7 +175,7 @@ def measure_estimator(
             tried = []
             for setting in settings:
                 started = clock.process_time()
-                made = [_scores(clone(setting), x, truth, part) for part in parts]
+                made = [_scores(decide(clone(setting)), x, truth, part) for part in parts]
                 held = HeldOut(design, truth, tuple(parts), tuple(s for s, _ in made), made[0][1])
                 tried.append((held.curve(metric)[1][0], (clock.process_time() - started) / len(parts), setting, held))
             _, last, best, kept = min(tried, key=lambda t: t[0])

@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline
 from priorscope import sklearn as ours
 from priorscope.profiles._build import chosen_rows, estimator_of
 from priorscope.profiles._row import EstimatorRecipe
-from priorscope.sklearn import KernelMachine, Shrink, TrainedNetwork
+from priorscope.sklearn import BalancedDecision, KernelMachine, Shrink, TrainedNetwork
 
 if TYPE_CHECKING:
     from priorscope.profiles._result import Profile
@@ -24,10 +24,15 @@ def code(result: Profile, kind: str | None = None) -> str:
     """Lines that build the winner (or the best of a kind), fit it and predict: see :meth:`Profile.code`."""
     row = result.best if kind is None else chosen_rows(result, kind)[0]
     estimator = estimator_of(row, result)
+    balanced = isinstance(estimator, BalancedDecision)
+    estimator = estimator.estimator if balanced else estimator
     steps = [step for _, step in estimator.steps] if isinstance(estimator, Pipeline) else [estimator]
     needs: set[str] = set()
     model = "" if isinstance(row.recipe, EstimatorRecipe) or row.recipe.candidate is None else row.recipe.candidate.code
     made = [_written(step, needs, model) for step in steps]
+    if balanced:
+        made[-1] = f"ps.sklearn.BalancedDecision({made[-1]})"
+        needs.add("import priorscope as ps")
     if (result.framed or len(result.input_shape) > 1) and not isinstance(steps[0], KernelMachine):
         shape = f"input_shape={tuple(result.input_shape)}" if len(result.input_shape) > 1 else ""
         made.insert(0, f"ps.sklearn.Encode({shape})")

@@ -78,7 +78,7 @@ def _tried(scene: Scene) -> list[FeatureTrial]:
     for name, family, model in _kernels(scene):
         fit = FeatureMachine().fit(model, Split(x, targets), scene.seed)
         assert fit.plan is not None
-        part = Part(0, 0, 8, np.arange(0), fit.plan.rows)
+        part = Part(0, 0, 8, np.arange(len(x)), fit.plan.rows)
         each = [sample_losses(scene.metric, [s], [part], truth, False)[0] for s in (fit.plan.plain, fit.plan.scores)]
         w = scale[fit.plan.rows]
         plain, learnt = (float(w @ loss / w.sum()) for loss in each)

@@ -10,6 +10,7 @@ from scipy.optimize import minimize_scalar
 
 from priorscope.profiles._design import Design, Part
 from priorscope.profiles._metric import Metric
+from priorscope.sklearn import balanced_classes
 
 __all__ = ["HeldOut", "Truth", "sample_losses"]
 
@@ -91,7 +92,8 @@ def _ranked_above(scores: Array, labels: NDArray[np.int64], classes: int) -> Arr
 def sample_losses(metric: Metric, scores: list[Array], parts: list[Part], truth: Truth, probable: bool) -> list[Array]:
     """The loss of each tested sample of each part, whose weighted mean is the metric (of RMSE: its square).
 
-    ``probable``: scores are probabilities, one column per class; otherwise they are in the coding of the targets.
+    ``probable``: scores are probabilities, one column per class; otherwise they are in the coding of the targets. By balanced
+    error the class with the largest probability over its share in training wins, by misclassification the largest score.
     """
     if not metric.for_classes:
         return [((_coded(s, truth, probable) - truth.targets[p.test]) ** 2).mean(1) for s, p in zip(scores, parts)]
@@ -101,7 +103,26 @@ def sample_losses(metric: Metric, scores: list[Array], parts: list[Part], truth:
         return _log_loss(scores, labels, truth.classes, probable)
     if metric is Metric.AUC:
         return [_ranked_above(s, y, truth.classes) for s, y in zip(scores, labels)]
-    return [(_columns(s, truth.classes).argmax(1) != y).astype(float) for s, y in zip(scores, labels)]
+    if metric is Metric.BALANCED_ERROR:
+        guesses = [balanced_classes(_posterior(s, truth, probable), _shares(p, truth)) for s, p in zip(scores, parts)]
+    else:
+        guesses = [_columns(s, truth.classes).argmax(1) for s in scores]
+    return [(g != y).astype(float) for g, y in zip(guesses, labels)]
+
+
+def _shares(part: Part, truth: Truth) -> Array:
+    """Shares of the classes among the training samples of a part."""
+    assert truth.labels is not None
+    return np.bincount(truth.labels[part.train], minlength=truth.classes) / max(part.size, 1)
+
+
+def _posterior(scores: Array, truth: Truth, probable: bool) -> Array:
+    """Estimated probabilities of the classes: the inverse of the coding, in which squared error estimates them."""
+    if probable:
+        return scores
+    if truth.targets.shape[1] == 1:
+        return np.concatenate([1 - scores, 1 + scores], 1) / 2
+    return scores + 1 / truth.classes
 
 
 def _coded(scores: Array, truth: Truth, probable: bool) -> Array:

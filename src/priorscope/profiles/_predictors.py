@@ -220,7 +220,7 @@ class Predictors:
     def add_classical(self) -> None:
         """The references of scikit-learn."""
         truth = self.view.truth
-        for reference in references(truth.classes, truth.targets.shape[1]):
+        for reference in references(truth.classes, truth.targets.shape[1], self.metric):
             self.progress.say(f"{reference.name} on the pilot", 1.0)
             self._estimator(EstimatorOffer(reference.name, reference.words, reference.settings, Kind.CLASSICAL))
 

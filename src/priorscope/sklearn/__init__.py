@@ -1,5 +1,7 @@
 """scikit-learn's face of infinite-width networks: estimators for pipelines, grid searches and cross-validation."""
 
+from priorscope.sklearn._balanced_classes import balanced_classes
+from priorscope.sklearn._balanced_decision import BalancedDecision
 from priorscope.sklearn._features import LearntFeatures
 from priorscope.sklearn._kernel_machine import KernelMachine
 from priorscope.sklearn._ntk import NTKClassifier, NTKRegressor
@@ -10,6 +12,7 @@ from priorscope.sklearn._steps import Encode, Shrink
 from priorscope.sklearn._trained_network import TrainedNetwork
 
 __all__ = [
+    "BalancedDecision",
     "Contender",
     "Encode",
     "KernelMachine",
@@ -23,4 +26,5 @@ __all__ = [
     "Shrink",
     "Spread",
     "TrainedNetwork",
+    "balanced_classes",
 ]

@@ -193,6 +193,8 @@ def _keep(machine: KernelMachine, given: Targets, problem: Problem, solution: So
     machine._gaussian = None
     if given.labels is not None:
         machine.classes_ = given.classes
+        balanced = machine.metric == "balanced" and machine.head == "regression"
+        machine.class_shares_ = problem.shares if balanced else None  # by which predictions are divided
         machine.temperature_ = 1.0 / temperature(solution.scores, given.labels, problem.weights)
     else:
         machine.target_mean_, machine.target_scale_, machine._flat = given.mean, given.scale, given.flat

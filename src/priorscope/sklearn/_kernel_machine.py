@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 from priorscope.checks import FRACTION, check
 from priorscope.contracts import KernelModel, Shape, kernel_matrix
 from priorscope.inference import RidgePath
+from priorscope.sklearn._balanced_classes import balanced_classes
 from priorscope.sklearn._by_task import EitherTask, classifies
 from priorscope.sklearn._estimator import is_frame, only_if
 from priorscope.sklearn._features import LearntFeatures
@@ -50,6 +51,8 @@ class KernelMachine(EitherTask):
         head: "regression" (squared error), or "svm" (hinge loss, for classes) on the kernel that regression chose.
         metric: what the choice goes by: "squared", "error", "balanced" (error) or "log-loss". None: "squared", which
             varies less than a count of errors and chose better on tables set aside for this (docs/papers/small-data.md).
+            With "balanced" the class with the largest output over its share wins (:func:`balanced_classes`), when
+            left-out rows are judged and when new ones are predicted; margins (``head="svm"``) stay as they are.
         class_weight: None, "balanced" (:math:`w_i = n / (C n_c)`) or a weight for each class.
         input_shape: of one row, such as (1, 8, 8): needed for convolutional kernels on flattened rows.
         inputs: "auto", "standard", "codes" (also one column per value of numbers with few values), "steps" (numbers by
@@ -171,7 +174,8 @@ class KernelMachine(EitherTask):
         if self.task_ == "classification":
             if return_interval:
                 raise ValueError("intervals are for numbers; for classes use predict_proba.")
-            return self.classes_[f.argmax(1)]
+            shares = vars(self).get("class_shares_")  # None in files of older versions
+            return self.classes_[f.argmax(1) if shares is None else balanced_classes(f, shares)]
         values = f * self.target_scale_ + self.target_mean_
         if not return_interval:
             return values[:, 0] if self._flat else values

@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import Pipeline
 
+from priorscope.sklearn._balanced_decision import BalancedDecision
 from priorscope.sklearn._estimator import gives_probabilities, gives_scores
 from priorscope.sklearn._kernel_machine import KernelMachine
 
@@ -39,6 +40,8 @@ def may_be_closed(estimator: BaseEstimator) -> bool:
         >>> may_be_closed(KernelMachine("fcn-1")), may_be_closed(Pipeline([("machine", KernelMachine(class_weight="balanced"))]))
         (True, False)
     """
+    if isinstance(estimator, BalancedDecision):
+        estimator = estimator.estimator
     last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
     return (
         isinstance(last, KernelMachine)
@@ -67,6 +70,9 @@ def closed_form(
         >>> bool(np.abs(out - X).max() < 0.1)
         True
     """
+    if isinstance(estimator, BalancedDecision):
+        inside, found = closed_form(estimator.estimator, rows, y, targets, folds)
+        return clone(estimator)._around(inside, y), found
     fitted = clone(estimator)
     machine, x = fitted, rows
     if isinstance(fitted, Pipeline):
@@ -85,11 +91,16 @@ def closed_form(
 
 
 def scores_of(estimator: BaseEstimator, rows: Array, classes: NDArray[np.generic] | None) -> Array:
-    """Outputs (n, outputs) of a fitted estimator: one score per class where there are classes, else predictions."""
+    """Outputs (n, outputs) of a fitted estimator: one score per class where there are classes, else predictions.
+
+    Of a :class:`BalancedDecision` they are the probabilities that it holds against the shares of the classes.
+    """
     if classes is None:
         found = np.asarray(estimator.predict(rows), dtype=np.float64)
         return found.reshape(len(rows), -1)
-    if gives_probabilities(estimator):
+    if isinstance(estimator, BalancedDecision):
+        given = estimator.posterior(rows)
+    elif gives_probabilities(estimator):
         given = np.asarray(estimator.predict_proba(rows), dtype=np.float64)
     elif gives_scores(estimator):
         given = np.asarray(estimator.decision_function(rows), dtype=np.float64)

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
+from priorscope.sklearn._balanced_classes import balanced_classes
+
 __all__ = ["METRICS", "Problem", "losses", "probabilities", "temperature"]
 
 Array = NDArray[np.float64]
@@ -21,6 +23,14 @@ class Problem:
     targets: Array
     labels: NDArray[np.int64] | None
     weights: Array
+
+    @property
+    def shares(self) -> Array:
+        """Share of each class in the weights, which the outputs of a weighted fit stand for."""
+        assert self.labels is not None
+        found = np.bincount(self.labels, weights=self.weights, minlength=self.targets.shape[1])
+        shares: Array = found.astype(np.float64) / self.weights.sum()
+        return shares
 
     def part(self, rows: NDArray[np.int64]) -> Problem:
         """The same for some of the samples."""
@@ -65,8 +75,12 @@ def temperature(scores: Array, labels: NDArray[np.int64], weights: Array) -> flo
     return float(np.exp(found.x))
 
 
-def losses(scores: Array, problem: Problem, metric: str) -> Array:
-    """Loss of each sample (n,) by a metric; balanced error divides by the size of the class, so that its mean is right."""
+def losses(scores: Array, problem: Problem, metric: str, *, margins: bool = False) -> Array:
+    """Loss of each sample (n,) by a metric.
+
+    Balanced error decides as it is predicted (:func:`priorscope.sklearn.balanced_classes`) unless scores are ``margins``, of
+    which the largest wins, and divides by the size of the class, so that its mean is right.
+    """
     labels = problem.labels
     if metric == "squared" or labels is None:
         found: Array = ((scores - problem.targets) ** 2).mean(1)
@@ -74,7 +88,9 @@ def losses(scores: Array, problem: Problem, metric: str) -> Array:
     if metric == "log-loss":
         p = probabilities(scores, temperature(scores, labels, problem.weights))
         return -np.log(np.maximum(p[np.arange(len(labels)), labels], 1e-12))
-    wrong: Array = (scores.argmax(1) != labels).astype(np.float64)
+    alike = metric == "balanced" and not margins
+    guess = balanced_classes(scores, problem.shares) if alike else scores.argmax(1)
+    wrong: Array = (guess != labels).astype(np.float64)
     if metric == "error":
         return wrong
     counts = np.bincount(labels, minlength=scores.shape[1])

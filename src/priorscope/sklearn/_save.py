@@ -29,7 +29,16 @@ __all__ = ["load", "save"]
 
 _MAPS = {"inputs": MappedInputs, "patches": MappedPatches}
 _SETTINGS = ("features", "task", "kind", "ridge", "head", "metric", "inputs", "whiten", "flips", "landmarks", "seed")
-_ARRAYS = ("dual_coef_", "offset_", "classes_", "target_mean_", "target_scale_", "residuals_", "feature_names_in_")
+_ARRAYS = (
+    "dual_coef_",
+    "offset_",
+    "classes_",
+    "class_shares_",
+    "target_mean_",
+    "target_scale_",
+    "residuals_",
+    "feature_names_in_",
+)
 _PLAIN = ("kind_", "ridge_", "task_", "temperature_", "n_features_in_", "whole_", "target_name_", "_flat")
 _INPUTS = ("median", "mean", "scale", "marks", "owners", "mark_mean", "mark_scale", "matrix")
 
@@ -46,7 +55,9 @@ def save(machine: KernelMachine, path: Path) -> Path:
         "report": asdict(machine.report_),
         "rows": None if machine.rows_ is None else _rows_text(machine.rows_),
     }
-    arrays = {name.strip("_"): np.asarray(getattr(machine, name)) for name in _ARRAYS if name in vars(machine)}
+    arrays = {
+        name.strip("_"): np.asarray(getattr(machine, name)) for name in _ARRAYS if vars(machine).get(name) is not None
+    }
     arrays |= {f"inputs_{name}": getattr(machine.inputs_, name) for name in _INPUTS}
     arrays["X_fit"] = machine.X_fit_.numpy()
     if isinstance(machine.model_, MappedInputs | MappedPatches):
@@ -196,6 +207,8 @@ def _check_shapes(machine: KernelMachine, arrays: dict[str, NDArray[Any]]) -> No
     wanted |= {f"inputs_{name}": marks for name in ("owners", "mark_mean", "mark_scale")}
     if machine.task_ == "classification":
         wanted["classes"] = (outputs,)
+        if "class_shares" in arrays:  # files of older versions have none, and go by the largest output
+            wanted["class_shares"] = (outputs,)
         float(machine.temperature_)
     else:
         wanted |= {"target_mean": (outputs,), "target_scale": (outputs,)}

@@ -18,6 +18,7 @@ from sklearn.utils.validation import _check_feature_names, check_is_fitted
 from priorscope.checks import SEED, SHAPE, check, optional, whole
 from priorscope.contracts import Shape
 from priorscope.data import Encoding
+from priorscope.sklearn._balanced_decision import BalancedDecision
 from priorscope.sklearn._by_task import EitherTask, classifies
 from priorscope.sklearn._estimator import gives_probabilities, only_if
 from priorscope.sklearn._left_out import closed_form, folds_of, may_be_closed, refitted, scores_of
@@ -91,7 +92,8 @@ class Shortlist(EitherTask):
     Args:
         members: pairs of a name and an estimator, the favourite first (it wins ties).
         task: "classification" or "regression"; None decides by ``y``.
-        metric: "error", "balanced", "log-loss", "auc" or "squared"; None: "error" for classes, "squared" for numbers.
+        metric: "error", "balanced", "log-loss", "auc" or "squared"; None: "error" for classes, "squared" for numbers. By
+            "balanced" members predict as :class:`BalancedDecision` does.
         folds: of the cross-validation.
         input_shape: of one input, for rows that are flattened images or signals.
         seed: of the folds.
@@ -146,8 +148,9 @@ class Shortlist(EitherTask):
             self.classes_ = given.classes
         metric = self.metric or ("squared" if given.labels is None else "error")
         folds = folds_of(values, self.folds, given.labels is not None, self.seed)
-        if len(self.members) == 1:
-            name, estimator = self.members[0]
+        members = self._deciding(metric)
+        if len(members) == 1:
+            name, estimator = members[0]
             self.estimator_ = clone(estimator).fit(rows, values)
             contenders: tuple[Contender, ...] = (Contender(name, None, None, "not compared"),)
         else:
@@ -170,6 +173,12 @@ class Shortlist(EitherTask):
         check("Shortlist", "input_shape", self.input_shape, optional(SHAPE))
         check("Shortlist", "seed", self.seed, SEED)
 
+    def _deciding(self, metric: str) -> list[tuple[str, BaseEstimator]]:
+        """The members as they predict: by balanced error every one holds its probabilities against the classes' shares."""
+        if metric != "balanced":
+            return list(self.members)
+        return [(n, e if isinstance(e, BalancedDecision) else BalancedDecision(e)) for n, e in self.members]
+
     def _choose(
         self, rows: Array, values: NDArray[np.generic], given: Targets, folds: list[NDArray[np.int64]], metric: str
     ) -> tuple[str, tuple[Contender, ...]]:
@@ -177,7 +186,8 @@ class Shortlist(EitherTask):
         problem = Problem(given.scaled, given.labels, np.ones(len(rows)))
         classes = None if problem.labels is None else self.classes_
         found: list[tuple[Contender, BaseEstimator | None]] = []
-        for name, estimator in self.members:
+        members = self._deciding(metric)
+        for name, estimator in members:
             fitted, scores, how = None, None, "closed form"
             if may_be_closed(estimator):
                 fitted, scores = closed_form(estimator, rows, values, problem.targets, folds)
@@ -189,7 +199,7 @@ class Shortlist(EitherTask):
             found.append((Contender(name, loss, error, how), fitted))
         order = sorted(range(len(found)), key=lambda i: (found[i][0].score, i))
         best, fitted = found[order[0]]
-        self.estimator_ = fitted if fitted is not None else clone(dict(self.members)[best.name]).fit(rows, values)
+        self.estimator_ = fitted if fitted is not None else clone(dict(members)[best.name]).fit(rows, values)
         return best.name, tuple(found[i][0] for i in order)
 
     def _calibrate(

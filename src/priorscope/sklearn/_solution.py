@@ -155,7 +155,7 @@ def by_margins(found: Found, x: Tensor, problem: Problem, *, metric: str, seed: 
             alpha, b = _one_against_others(K[np.ix_(train, train)], problem.part(train), C)
             scores[test] = K[np.ix_(test, train)] @ alpha + b
         key = float(
-            losses(scores, problem, "log-loss" if metric == "squared" else metric).mean()
+            losses(scores, problem, "log-loss" if metric == "squared" else metric, margins=True).mean()
         )  # margins have no squares
         if best is None or key < best[0]:
             best = key, C, scores

@@ -25,6 +25,7 @@ from priorscope.models import (
     transformer_network,
 )
 from priorscope.profiles import Kind, Metric, NetworkRecipe, Profile, Row, profile
+from priorscope.sklearn import balanced_classes
 from priorscope.validation.profile_validity._problems import DEVELOPMENT, HELD_OUT, draw
 from priorscope.validation.profile_validity._reference import (
     RATES,
@@ -94,6 +95,9 @@ class Test:
     def __init__(self, data: Dataset, metric: Metric) -> None:
         self.targets, self.metric = data.test.targets.double().numpy(), metric
         self.labels = None if data.test_labels is None else data.test_labels.numpy()
+        self.shares: Array | None = None
+        if data.train_labels is not None:
+            self.shares = np.bincount(data.train_labels.numpy(), minlength=max(data.n_outputs, 2)) / len(data.train)
         rows = np.random.default_rng(0).permutation(len(self.targets))
         self.halves = (np.sort(rows[::2]), np.sort(rows[1::2]))
 
@@ -114,6 +118,10 @@ class Test:
         """The same of networks' outputs (members, n, outputs), the mean over members."""
         if self.labels is None:
             guesses = outputs[..., 0]
+        elif self.metric is Metric.BALANCED_ERROR and self.shares is not None:
+            coded = np.concatenate([-outputs, outputs], -1) / 2 if outputs.shape[-1] == 1 else outputs
+            p = coded + 1 / coded.shape[-1]  # outputs as probabilities, from the coding of the targets
+            guesses = np.stack([balanced_classes(member, self.shares) for member in p])
         else:
             guesses = (outputs[..., 0] > 0).astype(int) if outputs.shape[-1] == 1 else outputs.argmax(-1)
         return tuple(np.mean([self.errors(g) for g in guesses], 0).tolist())
