@@ -77,12 +77,19 @@ class BalancedDecision(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # t
         self.estimator_ = fitted
         self.classes_, counts = np.unique(np.asarray(y), return_counts=True)
         self.shares_ = counts / counts.sum()
-        for name in ("n_features_in_", "feature_names_in_"):
-            if name in vars(self):
-                delattr(self, name)
-            if hasattr(fitted, name):
-                setattr(self, name, getattr(fitted, name))
         return self
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of columns that the inner estimator was fitted to."""
+        found: int = self.estimator_.n_features_in_
+        return found
+
+    @property
+    def feature_names_in_(self) -> NDArray[np.generic]:
+        """Names of these columns, where it was fitted to a frame."""
+        found: NDArray[np.generic] = self.estimator_.feature_names_in_
+        return found
 
     def posterior(self, X: Any) -> Array:
         r"""The p (n, classes) that decide. For an estimator that keeps its own decision, softmax of its scores times
@@ -104,7 +111,8 @@ class BalancedDecision(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # t
 
     def predict(self, X: Any) -> NDArray[np.generic]:
         """The class with the largest p over its share."""
-        found: NDArray[np.generic] = self.classes_[balanced_classes(self.posterior(X), self.shares_)]
+        p = self.posterior(X)  # first: it says so when there was no fit
+        found: NDArray[np.generic] = self.classes_[balanced_classes(p, self.shares_)]
         return found
 
     @only_if(_has("predict_proba"))
