@@ -98,8 +98,9 @@ class BalancedDecision(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # t
         Example:
             >>> from sklearn.linear_model import RidgeClassifier
             >>> model = BalancedDecision(RidgeClassifier()).fit([[0.0], [1.0], [1.2], [1.4]], [0, 1, 1, 1])
-            >>> model.posterior([[0.0]]).round(2).tolist(), model.shares_.tolist()
-            ([[0.37, 0.63]], [0.25, 0.75])
+            >>> over = model.posterior([[0.0], [1.2]]) / model.shares_
+            >>> over.argmax(1).tolist(), model.estimator_.predict([[0.0], [1.2]]).tolist()
+            ([0, 1], [0, 1])
         """
         check_is_fitted(self, "estimator_")
         known = None if _keeps(self.estimator_) else _outputs(self.estimator_, X)
