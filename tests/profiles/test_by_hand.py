@@ -1,0 +1,206 @@
+"""Parts of a profile that can be worked out by hand: outliers and tails, draws, spreads of kernels, scores, when training ends."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from torch import nn
+
+import priorscope as ps
+from priorscope.probes.curves.pilot._prepare import prepare
+from priorscope.profiles import _trained
+from priorscope.profiles._classical import _scale_gamma, _scores
+from priorscope.profiles._held_out import Truth
+from priorscope.profiles._kernel_distance import distance_at_width, short_run
+from priorscope.profiles._network import _first, network_distance
+from priorscope.profiles._robust import heavy_tails, outliers
+from priorscope.profiles._view import look
+from priorscope.profiles.sources import _features
+
+
+def held(losses: np.ndarray) -> SimpleNamespace:
+    """Losses (sizes, samples), each of two looks at a sample."""
+    return SimpleNamespace(sums=lambda metric: (2 * losses, np.full(losses.shape, 2.0)))
+
+
+def test_rows_far_out_are_named_with_their_share_of_the_last_error():
+    inputs, targets = torch.zeros(400, 2), np.random.default_rng(0).normal(size=(400, 2))
+    inputs[3, 1] = -20.0
+    targets[7, 1] = 1e4
+    losses = np.ones((2, 400))
+    losses[1, [3, 7]] = 199.0  # of 398 + 398 at the largest size
+    (said,) = outliers(inputs, targets, np.arange(1000, 1400), True, held(losses))
+    assert said.startswith(
+        "rows 1003, 1007 beyond 15 standard deviations: 0.5% of the samples seen, 50% of the squared error"
+    )
+    (said,) = outliers(inputs, targets, np.arange(1000, 1400), False, held(losses))
+    assert said.startswith("row 1003 beyond 15 standard deviations: 0.2%")
+    images = inputs[:, None, None]
+    assert outliers(images, targets, np.arange(400), False, held(losses)) == []  # pixels are not looked at one by one
+
+
+@pytest.mark.parametrize(("n", "few"), [(100, 1), (300, 3), (60, 1)])
+def test_tails_are_heavy_where_a_hundredth_of_the_samples_has_a_third_of_the_error(n, few):
+    losses = np.ones((2, n))
+    losses[1, :few] = n / few  # as much again, and a little
+    (said,) = heavy_tails(held(losses), "fcn")
+    share = n / (2 * n - few)
+    assert said.startswith(f"fcn: {few} of {n} tested samples make up {100 * share:.0f} % of the squared error")
+    assert heavy_tails(held(losses[::-1]), "fcn") == []  # at the largest size all are alike
+    losses[1, :few] = 0.5 * n / few
+    assert heavy_tails(held(losses), "fcn") == []  # a third is 0.33, not 0.35
+    assert heavy_tails(held(np.eye(40)[:1]), "fcn") == []  # too few to tell
+
+
+def test_draws_are_rows_of_the_data_one_after_another():
+    x = torch.randn(50, 3, generator=torch.Generator().manual_seed(0))
+    label = torch.arange(50) % 3
+    data = ps.data.from_arrays(x, label, test_fraction=0.0)
+    prepared = prepare(data, 20)
+    view = look(prepared, seed=1)
+    assert view.design.draws == 2  # of at most fifty rows
+    assert len(view.index) == 40 == len(set(view.index.tolist()))
+    rows = torch.as_tensor(view.index)
+    assert torch.equal(view.inputs, prepared.data.inputs[rows])
+    assert torch.equal(view.draw(0), view.inputs[:20])
+    assert torch.equal(view.draw(1), view.inputs[20:40])
+    assert view.truth.labels.tolist() == prepared.data.targets[rows].argmax(1).tolist()
+    assert len(view.small.train) == len(view.native.train) == len(view.pilot) == 20
+    part = _first(view.pilot, 7)
+    assert (len(part), len(part.inputs), len(part.targets), len(part.labels)) == (7, 7, 7, 7)
+    signs = look(prepare(ps.data.from_arrays(x, label % 2, classes="parity", test_fraction=0.0), 20), seed=1)
+    assert signs.truth.labels.tolist() == (signs.truth.targets[:, 0] > 0).astype(int).tolist()
+
+
+class Scaled(nn.Module):
+    """a w·x, whose tangent kernel is a² x xᵀ whatever w is."""
+
+    def __init__(self, a: float) -> None:
+        super().__init__()
+        self.a, self.line = a, nn.Linear(3, 1, bias=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.a * self.line(x)
+
+
+def test_the_spread_of_kernels_over_new_weights_is_their_standard_deviation():
+    scales = {1: 1.0, 2: 2.0, 3: 3.0, 4: 0.5}
+    network = SimpleNamespace(
+        one_output=lambda: Scaled(1.0), redraw=lambda seed: SimpleNamespace(one_output=lambda: Scaled(scales[seed]))
+    )
+    x = torch.randn(20, 3, generator=torch.Generator().manual_seed(0))
+    for draws in (3, 4):
+        found = network_distance(network, x, x[:, :2], draws=draws, n=6)
+        squares = np.array([scales[i + 1] ** 2 for i in range(draws)])
+        assert found.spread == pytest.approx(squares.std(ddof=1) / squares.mean(), rel=1e-5)
+        assert found.change < 1e-5
+    fixed = SimpleNamespace(one_output=lambda: Scaled(1.0), redraw=lambda seed: [][seed])
+    with pytest.raises(IndexError):
+        network_distance(fixed, x, x[:, :2])
+
+
+def test_kernels_on_some_samples_descent_on_all_of_them():
+    x = torch.randn(9, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    y = torch.randn(9, 3, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    network = nn.Linear(4, 2, bias=False, dtype=torch.float64)  # two outputs for three targets
+    found = short_run(network, x, y, n=5, spread=0.2, width=None, steps=4)
+    K = (x @ x.mT).numpy()
+    rate = 0.5 * 5 / (2 * np.linalg.eigvalsh(K[:5, :5])[-1])
+    residual = np.linalg.matrix_power(np.eye(9) - rate * K / 9, 3) @ y[:, :2].numpy()
+    assert found.loss_ratio == pytest.approx((residual**2).sum() / float((y[:, :2] ** 2).sum()), rel=1e-6)
+    assert (found.spread, found.width, found.steps) == (0.2, None, 4)
+
+
+def test_the_spread_at_a_width_is_the_mean_distance_to_the_limit():
+    model, x = ps.models.fcn(1), torch.randn(12, 3, generator=torch.Generator().manual_seed(0))
+    found = distance_at_width(model, x, x[:, :1], width=8, steps=3, seeds=3, n=5)
+    limit = model.kernel(x[:5]).ntk.double()
+    networks = [model.network((3,), width=8, outputs=1, seed=s) for s in range(3)]
+    apart = [float((ps.probes.empirical_ntk(net, x[:5]).double() - limit).norm()) for net in networks]
+    assert found.spread == pytest.approx(np.mean(apart) / float(limit.norm()), rel=1e-4)
+    alone = short_run(networks[0], x[:10], x[:10, :1], n=5, spread=None, width=8, steps=3)
+    assert (found.steps, found.change) == (3, pytest.approx(alone.change, rel=1e-4))
+
+
+class Decides:
+    """Scores of its own: the first column of x, for as many classes as it was trained on."""
+
+    def fit(self, x: np.ndarray, y: np.ndarray) -> Decides:
+        self.classes_ = np.unique(y)
+        return self
+
+    def decision_function(self, x: np.ndarray) -> np.ndarray:
+        return x[:, 0] if len(self.classes_) == 2 else x
+
+
+def test_scores_of_estimators_become_probabilities():
+    x = np.array([[0.3, -1.0, 2.0], [1.0, 0.0, 0.5], [-2.0, 1.0, 0.0], [0.4, 0.2, 0.1]])
+    part = SimpleNamespace(train=np.array([0, 1, 2]), test=np.array([1, 2, 3]))
+
+    def truth(*labels: int) -> Truth:
+        return Truth(np.eye(4)[list(labels)], np.array(labels), 1.0)
+
+    found, sure = _scores(Decides(), x, truth(0, 2, 0, 3), part)  # classes 1 and 3 were not seen
+    raw = np.stack([-x[1:, 0], x[1:, 0]], 1) / 2
+    wanted = np.full((3, 4), raw.min() - 1)
+    wanted[:, [0, 2]] = raw
+    np.testing.assert_allclose(found, np.exp(wanted) / np.exp(wanted).sum(1, keepdims=True))
+    assert sure
+    found, _ = _scores(Decides(), x, truth(0, 1, 2, 3), part)
+    wanted = np.concatenate([x[1:], np.full((3, 1), x[1:].min() - 1)], 1)
+    np.testing.assert_allclose(found, np.exp(wanted) / np.exp(wanted).sum(1, keepdims=True))
+    found, _ = _scores(Decides(), x, truth(2, 2, 2, 3), part)
+    assert found.tolist() == [[0, 0, 1, 0]] * 3
+
+
+def test_gammas_are_in_units_of_the_number_of_features():
+    assert _scale_gamma(make_pipeline(StandardScaler(), SVC(gamma=2.0)), 4).named_steps["svc"].gamma == 0.5
+    assert _scale_gamma(SVC(gamma="auto"), 4).gamma == "auto"
+    assert _scale_gamma(SVC(C=2.0, gamma=1.0), 10).C == 2.0
+
+
+class Falls:
+    """A run whose loss is told by its steps."""
+
+    def __init__(self, law) -> None:
+        self.law, self.steps, self.losses, self.run = law, 0, [], self
+
+    def advance(self, steps: int) -> None:
+        self.steps += steps
+
+    def look(self, targets: object) -> None:
+        self.losses.append(self.law(self.steps))
+
+
+def test_training_ends_when_twice_the_steps_bring_no_more():
+    first = _trained._FIRST
+    flat = [Falls(lambda steps: 1.0), Falls(lambda steps: 3.0)]
+    assert _trained._train_group(flat, np.zeros(1), 10**6) == ([first, round(2**0.5 * first), 2 * first], True)
+    assert _trained._train_group([Falls(lambda steps: 1.0)], np.zeros(1), first + 5) == ([first, first + 5], False)
+    looks, ended = _trained._train_group([Falls(lambda steps: 1 / min(steps, 4 * first))], np.zeros(1), 10**6)
+    assert (looks[-1], ended) == (8 * first, True)  # the last gain was at four times the first look
+    looks, ended = _trained._train_group([Falls(lambda steps: float("nan"))], np.zeros(1), 10**6)
+    assert (looks, ended) == ([first], True)
+
+
+@pytest.mark.parametrize(("shape", "told"), [((6,), None), ((2, 6), (2, 6)), ((1, 4, 4), (1, 4, 4))])
+def test_rows_with_features_know_the_shape_of_signals_and_images(monkeypatch, shape, told):
+    trials = [
+        SimpleNamespace(name="gaussian", family="gaussian", pays=True),
+        SimpleNamespace(name="laplace", family="laplace", pays=True),
+        SimpleNamespace(name="fcn-2", family="fcn", pays=True),
+        SimpleNamespace(name="fcn-3", family="fcn", pays=False),
+    ]
+    monkeypatch.setattr(_features, "feature_trials", lambda scene: trials)
+    offers = _features._offer(SimpleNamespace(view=SimpleNamespace(inputs=torch.zeros(3, *shape))))
+    assert [offer.name for offer in offers] == [
+        "gaussian + features",
+        "fcn-2 + features",
+    ]  # the best of the distance alone
+    assert {offer.settings[0].input_shape for offer in offers} == {told}
