@@ -1,4 +1,4 @@
-"""Parts of a profile that can be worked out by hand: outliers and tails, draws, spreads of kernels, scores, when training ends."""
+"""Parts of a profile that can be worked out by hand: outliers, tails, draws, spreads of kernels, scores, when training ends."""
 
 from __future__ import annotations
 

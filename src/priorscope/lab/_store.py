@@ -118,7 +118,7 @@ class Store:
     def get(self, paper: str, version: int, point: Point) -> Metrics | None:
         """The result of a point, arrays included, or None."""
         rows = self._whole("WHERE r.key=?", [point_key(paper, version, point)])
-        return rows[0][2] if rows else None
+        return next((metrics for _, _, metrics in rows), None)
 
     def _whole(self, where: str, values: Iterable[Column]) -> list[tuple[Row, Point, Metrics]]:
         """The rows of a query on results ``r`` with point and result, each checked: the first that is damaged ends it."""

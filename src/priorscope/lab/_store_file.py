@@ -115,9 +115,9 @@ class StoreFile:
     def _check(self) -> None:
         """Refuse the files of other programs and of newer layouts; lay out an empty file, and bring an old one up to date."""
         db = self._connection
-        application = db.execute("PRAGMA application_id").fetchone()[0]
-        version = db.execute("PRAGMA user_version").fetchone()[0]
-        tables = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        (application,) = db.execute("PRAGMA application_id").fetchone()
+        (version,) = db.execute("PRAGMA user_version").fetchone()
+        (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
         if version > _SCHEMA_VERSION and application == _APPLICATION_ID:
             raise StoreError(
                 f"the store {self.path} was written by a newer priorscope (layout {version}; this one reads up to "

@@ -210,7 +210,7 @@ def _run_locally(job: _Job, todo: list[Point], jobs: int | None, tell: Watcher) 
                     tell(job.ran, job.failed)
             else:
                 left = deque(todo)
-                suspects = job.run(left, pool, 2 * jobs, tell, own=True)
+                suspects = job.run(left, pool, window=2 * jobs, tell=tell, own=True)
                 todo = list(left)
 
 
