@@ -71,3 +71,21 @@ def test_bad_input():
         remove_features(d, 4, geometry=geometry(1.0, 1, 1, 1))
     with pytest.raises(ValueError, match="a model or a geometry"):
         remove_features(d, 1)
+
+
+def test_the_control_removes_as_few_random_directions_as_reach_the_share():
+    """The same directions again: rows of Q of a seeded Gaussian matrix, until the share of the variance is reached."""
+    d = data()
+    flat = d.inputs.flatten(1).double()
+    for k in (1, 2, 3):
+        cut = remove_features(d, k, geometry=geometry(8.0, 4.0, 1.0, 8.0), seed=3)
+        random = torch.linalg.qr(
+            torch.randn(4, 4, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
+        ).Q.mT
+        total = float(flat.square().sum())
+        gone = [float((flat @ random[: i + 1].mT).square().sum()) / total for i in range(4)]
+        count = next((i + 1 for i in range(3) if gone[i] >= cut.variance_removed), 3)
+        assert len(cut.removed_at_random) == count
+        assert cut.control_variance_removed == pytest.approx(gone[count - 1])
+        left = (flat - flat @ random[:count].mT @ random[:count]).reshape(d.inputs.shape)
+        torch.testing.assert_close(cut.control.inputs.double(), left, atol=1e-5, rtol=1e-5)
