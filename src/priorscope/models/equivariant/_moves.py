@@ -56,7 +56,7 @@ def _mirror(shape: Shape) -> list[GridMove]:
 
 
 def _flips(shape: Shape) -> list[GridMove]:
-    axes = [(), *((-1,) for _ in shape[1:2])] if len(shape) == 2 else [(), (-1,), (-2,), (-2, -1)]
+    axes = [(), (-1,)] if len(shape) == 2 else [(), (-1,), (-2,), (-2, -1)]
     return [GridMove(flips=tuple(axis)) for axis in axes]
 
 

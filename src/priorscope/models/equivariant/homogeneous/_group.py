@@ -57,7 +57,7 @@ class TableGroup:
     @cached_property
     def inverses(self) -> Tensor:
         """The number of the inverse of each element."""
-        return (self.table == 0).int().argmax(1)
+        return (self.table == 0).nonzero()[:, 1]
 
     def times(self, *elements: int) -> int:
         """The product of elements, from left to right."""

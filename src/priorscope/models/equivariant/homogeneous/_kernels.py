@@ -159,7 +159,7 @@ class KernelSpace:
         Cohen, Geiger & Weiler (2019), eq. 14 (the sum runs over G/H₁). For semidirect products the factor ρ₁ is that of the point
         group alone, and it is an ordinary cross-correlation.
         """
-        matrix = self._matrices(kernel[None])[0]
+        matrix = self._matrices(kernel[None]).squeeze(0)
         flat = field.flatten(-2) @ matrix.T
         return flat.reshape(*flat.shape[:-1], len(self.second.space), self.second.representation.dim)
 

@@ -66,7 +66,7 @@ class PointNetwork(nn.Module):
             gate = Gate(
                 scalars,
                 [torch.nn.functional.silu, torch.tanh][: len(scalars)],
-                o3.Irreps(f"{tensors.num_irreps}x0e"),
+                o3.Irreps(f"{tensors.num_irreps}x0e").remove_zero_multiplicities(),
                 [torch.sigmoid] if tensors else [],
                 tensors,
             )

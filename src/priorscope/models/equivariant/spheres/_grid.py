@@ -59,8 +59,8 @@ def bandwidth_of(signal: Tensor, angles: int) -> int:
         ...
         ValueError: a signal on the sphere has 2b samples along each of its last 2 axes (beta, alpha); got shape (7, 7). ...
     """
-    sides = tuple(signal.shape[-angles:])
-    if signal.ndim < angles or len(set(sides)) != 1 or sides[0] < 2 or sides[0] % 2:
+    sides = set(signal.shape[-angles:])
+    if signal.ndim < angles or len(sides) != 1 or any(side < 2 or side % 2 for side in sides):
         where = "the sphere" if angles == 2 else "SO(3)"
         axes = "(beta, alpha)" if angles == 2 else "(beta, alpha, gamma)"
         raise ValueError(
@@ -70,4 +70,5 @@ def bandwidth_of(signal: Tensor, angles: int) -> int:
         )
     if signal.numel() == 0:
         raise ValueError(f"wanted at least one signal; got none, shape {tuple(signal.shape)}.")
-    return sides[0] // 2
+    (side,) = sides
+    return side // 2

@@ -103,8 +103,9 @@ class SteerableConv3d(nn.Module):
                 "or take larger volumes."
             )
         bank = self.filters()
-        if torch.is_grad_enabled() and (x.requires_grad or bank.requires_grad):
-            x, bank = _channels_last(x), _channels_last(bank)  # the gradient of a convolution is much faster so
+        fast = torch.is_grad_enabled() and (x.requires_grad or bank.requires_grad)
+        if fast:  # the gradient of a convolution takes much less time so
+            x, bank = _channels_last(x), _channels_last(bank)
         return functional.conv3d(x, bank, self.full_bias(), self.stride, self.padding)
 
     def plain(self) -> nn.Conv3d:
@@ -128,7 +129,8 @@ class SteerableConv3d(nn.Module):
         )
         with torch.no_grad():
             conv.weight.copy_(bank)
-            if bias is not None and conv.bias is not None:
+            if bias is not None:
+                assert conv.bias is not None
                 conv.bias.copy_(bias)
         return conv
 

@@ -77,5 +77,4 @@ def rotate_fields(values: Tensor, fields: Sequence[int], rotation: Tensor) -> Te
     source = [int(whole_[i].abs().argmax()) for i in range(3)]  # axis i of the result comes from this axis
     moved = values.permute(*range(values.ndim - 3), *(values.ndim - 3 + s for s in source))
     flipped = [values.ndim - 3 + i for i in range(3) if whole_[i].sum() < 0]
-    moved = moved.flip(flipped) if flipped else moved
-    return torch.einsum("ij,...jxyz->...ixyz", field_matrix(fields, whole_).to(values), moved)
+    return torch.einsum("ij,...jxyz->...ixyz", field_matrix(fields, whole_).to(values), moved.flip(flipped))

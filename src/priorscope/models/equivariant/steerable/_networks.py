@@ -76,7 +76,7 @@ def steerable_cnn(
             layers += [act]
             layers += [LowPass(float(stride))] if low_pass and stride > 1 else []
             before = after
-        return nn.Sequential(*layers, VoxelMean(), nn.Dropout(dropout), nn.Linear(before[0], outputs))
+        return nn.Sequential(*layers, VoxelMean(), nn.Dropout(dropout), nn.Linear(sum(before), outputs))
 
     return FiniteModel("steerable_cnn", build, width=layout[0][0])
 
