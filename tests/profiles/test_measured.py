@@ -12,8 +12,8 @@ import priorscope as ps
 from priorscope.profiles import Candidate, Metric
 from priorscope.profiles._choose_metric import choose_metric
 from priorscope.profiles._classical import measure_estimator, references
-from priorscope.profiles._design import Design
-from priorscope.profiles._held_out import HeldOut, Truth
+from priorscope.profiles._design import Design, Part
+from priorscope.profiles._held_out import HeldOut, Truth, sample_losses
 from priorscope.profiles._kernel_machine import measure_kernel
 from priorscope.profiles._trained import Plan, measure_network, plan
 
@@ -72,6 +72,38 @@ def test_metrics_are_those_of_scikit_learn() -> None:
     chance = np.exp(s) / np.exp(s).sum(1, keepdims=True)
     whole = np.exp(scores) / np.exp(scores).sum(1, keepdims=True)
     assert _held(whole, labels, probable=True).curve(Metric.LOG_LOSS)[1][0] == pytest.approx(log_loss(y, chance))
+
+
+def test_balanced_error_of_six_samples_by_hand() -> None:
+    """One training sample in five is of class 1, so that it wins where its probability is above 0.2."""
+    labels = np.array([0, 0, 0, 0, 1, 0, 0, 0, 1, 1, 1])
+    part = Part(0, 0, 4, np.arange(5), np.arange(5, 11))
+    truth = Truth(2.0 * labels[:, None] - 1, labels)
+    p = np.array([0.1, 0.19, 0.3, 0.15, 0.21, 0.6])  # of class 1: right, right, wrong, wrong, right, right
+    coded = 2 * p[:, None] - 1
+    for scores, probable in ((coded, False), (np.stack([1 - p, p], 1), True)):
+        found = sample_losses(Metric.BALANCED_ERROR, [scores], [part], truth, probable)[0]
+        assert found.tolist() == [0, 0, 1, 1, 0, 0]
+        largest = sample_losses(Metric.MISCLASSIFICATION, [scores], [part], truth, probable)[0]
+        assert largest.tolist() == [0, 0, 0, 1, 1, 0]  # where a half decides, as before
+    every = np.array([0, 0, 0, 1, 1, 0, 1, 2, 2])  # three classes: shares 3/5, 2/5 and none of the third
+    part = Part(0, 0, 4, np.arange(5), np.arange(5, 9))
+    p3 = np.array([[0.55, 0.45, 0.0], [0.7, 0.3, 0.0], [0.1, 0.1, 0.8], [0.62, 0.38, 0.0]])
+    truth = Truth((every[:, None] == np.arange(3)) - 1 / 3, every)
+    for scores, probable in ((p3 - 1 / 3, False), (p3, True)):
+        found = sample_losses(Metric.BALANCED_ERROR, [scores], [part], truth, probable)[0]
+        assert found.tolist() == [1, 1, 1, 1]  # 0.45 / 0.4 is more than 0.55 / 0.6; class 2 was not there to be learnt
+        assert sample_losses(Metric.MISCLASSIFICATION, [scores], [part], truth, probable)[0].tolist() == [0, 1, 0, 1]
+
+
+def test_weighted_samples_say_as_much_as_their_effective_number() -> None:
+    """The variance of a mean over two classes is that of an equal mean over so many samples."""
+    labels = np.array([0] * 190 + [1] * 10)
+    truth = Truth(2.0 * labels[:, None] - 1, labels)
+    assert truth.effective(Metric.MISCLASSIFICATION) == 200
+    rate = 0.3  # of mistakes, in both classes
+    by_class = rate * (1 - rate) * (1 / 190 + 1 / 10) / 4
+    assert rate * (1 - rate) / truth.effective(Metric.BALANCED_ERROR) == pytest.approx(by_class)
 
 
 def test_two_classes_with_one_output_are_read_by_sign() -> None:

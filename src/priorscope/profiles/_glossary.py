@@ -13,7 +13,8 @@ GLOSSARY = {
     "alignment": "How much of a kernel lies along the targets: the cosine between the kernel matrix and the one of the targets.",
     "architecture": "A network without its width: layers, filters, pooling. It has one kernel at infinite width.",
     "AUC": "The chance that a sample of a class gets a higher score than one of the others: 1 is perfect, 0.5 is guessing.",
-    "balanced error": "The mean over classes of the share misclassified, so that rare classes count as much as common ones.",
+    "balanced error": "The mean over classes of the share misclassified, so that rare classes count as much as common ones. "
+    "A class wins where its probability, over its share in training, is largest.",
     "blind direction": "A direction of the input in which random networks of that kind hardly react: visibility below 0.1.",
     "classical model": "A model of scikit-learn that people try first: linear, support vectors, averaged or boosted trees.",
     "equivariant": "Nothing changes when all samples are moved alike: no position is preferred, but one may be learnt.",

@@ -53,6 +53,19 @@ class Truth:
         count = np.bincount(self.labels, minlength=self.classes)
         return n / (np.count_nonzero(count) * np.maximum(count, 1))[self.labels]
 
+    def effective(self, metric: Metric) -> float:
+        r"""How many equal samples say as much as these weighted ones: :math:`(\sum w)^2 / \sum w^2` (Kish 1965, Survey sampling).
+
+        Where classes count alike that is :math:`C^2 / \sum_c 1/n_c`: the rarest class decides.
+
+        Example:
+            >>> labels = np.array([0] * 95 + [1] * 5)
+            >>> round(Truth(2.0 * labels[:, None] - 1, labels).effective(Metric.BALANCED_ERROR))
+            19
+        """
+        w = self.weights(metric)
+        return float(w.sum() ** 2 / (w**2).sum())
+
 
 def _columns(scores: Array, classes: int) -> Array:
     """One column per class: of a single output, its negative is the score of the other class."""

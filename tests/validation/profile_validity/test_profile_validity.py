@@ -112,6 +112,19 @@ def test_errors_on_halves_and_by_class() -> None:
     assert sorted([*a, *b]) == list(range(60))
 
 
+def test_outputs_of_networks_are_held_against_the_shares_of_the_classes() -> None:
+    """One training label in ten is 1: by balanced error an output stands for it above 2 · 0.1 - 1 = -0.8."""
+    y = np.arange(40) % 10 == 0
+    x = np.random.default_rng(0).normal(size=(40, 2))
+    true = np.array([0, 1, 0, 1])
+    data = from_arrays(x, y.astype(int), test=(x[:4], true), classes="classes")
+    outputs = np.array([-0.9, -0.7, -0.85, -0.2])[None, :, None]
+    assert Test(data, Metric.BALANCED_ERROR).of_outputs(outputs)[2] == 0
+    assert Test(data, Metric.MISCLASSIFICATION).of_outputs(outputs)[2] == 0.5  # both of class 1 are missed
+    both = np.concatenate([outputs, -outputs])
+    assert Test(data, Metric.BALANCED_ERROR).of_outputs(both)[2] == 0.25  # 0, and half of class 0 and 1 together
+
+
 def test_naswot_of_an_averaged_network_by_hand() -> None:
     """Two samples of one pixel row, mirrored: the code of a sample is its own and its mirror image's."""
     net = GroupAveraged(nn.Sequential(nn.Flatten(), nn.ReLU(), nn.Linear(2, 1)), "mirror", (1, 1, 2))
