@@ -130,7 +130,7 @@ def _shown(metric: Metric, values: Array, unit: float) -> Array:
     return unit * np.sqrt(values) if metric is Metric.RMSE else values
 
 
-def _few(metric: Metric, share: Array, samples: int, seen: Array) -> Array:
+def _few(metric: Metric, share: Array, samples: float, seen: Array) -> Array:
     """What the variance of the logarithm of each share lacks where mistakes are few, ``seen`` being that of the bootstrap.
 
     A Poisson count k with a gamma prior of shape 1 has a relative variance of 1 / (k + 1) (Gelman et al. 2013, Bayesian data
@@ -139,7 +139,7 @@ def _few(metric: Metric, share: Array, samples: int, seen: Array) -> Array:
     return np.maximum(1 / (share * samples + 1) - seen, 0.0) if metric.percent else np.zeros_like(share)
 
 
-def _floor(metric: Metric, samples: int) -> float:
+def _floor(metric: Metric, samples: float) -> float:
     """The smallest error that can be told from none."""
     return _HALF / samples if metric.percent or metric is Metric.AUC else 1e-9
 
@@ -166,7 +166,7 @@ def extrapolate(
     """
     at, unit = np.array(held.eighths), held.truth.unit
     sizes, values = held.curve(metric)
-    samples = len(held.design)
+    samples = held.truth.effective(metric)
     floor = _floor(metric, samples)
     spread = np.maximum(held.draws(metric, weights), floor)
     own_log, own_draws = np.log(np.maximum(values, floor)), np.log(spread)
@@ -235,7 +235,7 @@ def extrapolate(
     return Ahead(curve, curve.at(to), here, draws, sources, held, log, prior + growth + stays, _power(metric))
 
 
-def _measured_ends(draws: Array, values: Array, metric: Metric, samples: int) -> tuple[Array, Array]:
+def _measured_ends(draws: Array, values: Array, metric: Metric, samples: float) -> tuple[Array, Array]:
     """A 90 % interval of measured errors; of no mistake in n samples the upper end is 3/n."""
     low, high = np.quantile(draws, [0.05, 0.95], axis=0)
     if metric.percent:
@@ -258,7 +258,7 @@ def ratio_of(one: Ahead, other: Ahead, *, level: float = 0.9) -> Interval:
 
 def measured_ratio(one: HeldOut, other: HeldOut, metric: Metric, weights: Array, *, level: float = 0.9) -> Interval:
     """Error of one predictor over that of another on the same samples, at the largest size at which both were measured."""
-    floor = _floor(metric, len(one.design))
+    floor = _floor(metric, one.truth.effective(metric))
     logs, spread = [], []
     for own, like in ((one, other), (other, one)):
         logs.append(np.log(np.maximum(own.curve(metric, like)[1][-1], floor)))
