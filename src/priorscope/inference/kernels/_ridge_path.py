@@ -122,7 +122,8 @@ class RidgePath:
     def solve(self, targets: ArrayLike, ridge: float) -> Array:
         """Coefficients (n, outputs) of the training samples: ``f(x) = K(x, X) coefficients + b``."""
         root = np.sqrt(self.weights)[:, None]
-        found: Array = root * self._filtered(root * np.asarray(targets, dtype=np.float64), np.array([float(ridge)]))[0]
+        (filtered,) = self._filtered(root * np.asarray(targets, dtype=np.float64), np.array([float(ridge)]))
+        found: Array = root * filtered
         return found
 
     def intercept(self, targets: ArrayLike, fitted: ArrayLike) -> Array:

@@ -126,5 +126,5 @@ def _solve(K: Array, signs: Array, C: float) -> tuple[Array, float]:
 
     machine = SVC(C=C, kernel="precomputed", tol=1e-6, cache_size=500).fit(K, signs)
     dual = np.zeros(len(K))
-    dual[machine.support_] = np.abs(machine.dual_coef_[0])
-    return dual, float(machine.intercept_[0])
+    dual[machine.support_] = np.abs(machine.dual_coef_)
+    return dual, float(machine.intercept_.item())

@@ -52,7 +52,7 @@ def train_hinge(
         >>> used < 2000, bool((net(x) * x >= 0.5).all())
         (True, True)
     """
-    wanted = frozenset(watch_at) if watch is not None else frozenset()
+    wanted = frozenset(watch_at)
     layers, relu = _read(network)
     w = np.concatenate([p.detach().numpy().ravel() for p in network.parameters()])
     rates = np.repeat([r for r, _ in stages], [max(round(steps * part), 1) for _, part in stages])[:steps]
@@ -95,7 +95,7 @@ class _Problem:
             a = z[-1] @ weight.T
             a += bias
             z.append(np.maximum(a, 0, out=a) if self.relu else np.tanh(a, out=a))
-        self.z, self.slack = z, self.margin - self.y * (z[-1] @ self.W[-1][0] + self.B[-1][0])
+        self.z, self.slack = z, self.margin - self.y * (z[-1] @ self.W[-1].T + self.B[-1]).ravel()
         self.active = np.flatnonzero(self.slack > 0)
         return len(self.active)
 
@@ -105,8 +105,8 @@ class _Problem:
         few = len(self.active) < 0.8 * P
         live = [zl[self.active] for zl in self.z] if few else self.z
         d = (-self.y * np.maximum(self.slack, 0) / P)[self.active if few else slice(None)]
-        np.dot(d, live[-1], out=dW[-1][0])
-        dB[-1][0] = d.sum()
+        np.dot(d[None], live[-1], out=dW[-1])
+        dB[-1][:] = d.sum()
         back = d[:, None] * W[-1]
         for i in range(len(W) - 2, -1, -1):
             back *= live[i + 1] > 0 if self.relu else 1 - live[i + 1] ** 2

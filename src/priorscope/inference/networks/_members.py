@@ -68,7 +68,7 @@ class Members:
         self.names = tuple(tensors)
         self.shapes = tuple(t.shape[1:] for t in tensors.values())
         self.sizes = tuple(t[0].numel() for t in tensors.values())
-        self.flat = torch.cat([t.flatten(1) for t in tensors.values()], 1)  # (K, P), our own copy
+        self.flat = torch.cat([t.reshape(len(t), -1) for t in tensors.values()], 1)  # (K, P), our own copy
 
     def __len__(self) -> int:
         return len(self.flat)
@@ -93,7 +93,7 @@ class Members:
         """Outputs (K, n, outputs) of the members with these parameters."""
         params = self.unflatten(flat)
         if self.single:
-            one = {name: p[0] for name, p in params.items()}
+            one = {name: p.squeeze(0) for name, p in params.items()}
             out = torch.func.functional_call(self.model, one, (inputs,))[None]
         else:
             out = self.stack.call(params, inputs)

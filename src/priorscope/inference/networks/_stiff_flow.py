@@ -104,9 +104,7 @@ class StiffFlow:
         loss, stop = as_loss(self.loss), as_stop(self.stop)
 
         def outputs(w: Tensor) -> Tensor:
-            flat = members.flat.clone() if len(members) > 1 else w[None]
-            if len(members) > 1:
-                flat = torch.cat([flat[:k], w[None], flat[k + 1 :]])
+            flat = torch.cat([members.flat[:k], w[None], members.flat[k + 1 :]])
             return members.call(flat, x)[k]
 
         def objective(w: Tensor) -> Tensor:
@@ -129,7 +127,7 @@ class StiffFlow:
             with torch.no_grad():
                 f = outputs(torch.from_numpy(w))
             losses.append(float(loss(f, y)))
-            done = bool(stop(loss, f[None], y)[0])
+            done = bool(stop(loss, f[None], y))
             if done or solver.status != "running" or len(times) > self.max_steps:
                 break
             with warnings.catch_warnings():
@@ -165,9 +163,8 @@ def _array(function: Callable[[Tensor], Tensor]) -> Callable[[Array], Array]:
 
 def _trajectory(runs: list[_Run], single: bool) -> Trajectory:
     if single:
-        return Trajectory(
-            torch.tensor(runs[0].times, dtype=torch.float64), torch.tensor(runs[0].losses, dtype=torch.float64)
-        )
+        (run,) = runs
+        return Trajectory(torch.tensor(run.times, dtype=torch.float64), torch.tensor(run.losses, dtype=torch.float64))
     last = max(run.times[-1] for run in runs)
     ends = torch.tensor([[run.losses[0] for run in runs], [run.losses[-1] for run in runs]], dtype=torch.float64)
     return Trajectory(torch.tensor([0.0, last], dtype=torch.float64), ends)

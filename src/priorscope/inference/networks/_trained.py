@@ -53,7 +53,7 @@ class FittedNetworks(Fitted):
     def predict(self, inputs: Tensor, *, block: int = 4096) -> Tensor:
         """Predictions (n, outputs), or (K, n, outputs) when an ensemble was trained, ``block`` inputs at a time."""
         out = self.predict_with(self.params, inputs, block=block)
-        return out[0] if self.members.single else out
+        return out.squeeze(0) if self.members.single else out
 
     @torch.no_grad()
     def predict_with(self, params: Tensor, inputs: Tensor, *, block: int = 4096) -> Tensor:
@@ -70,7 +70,7 @@ class FittedNetworks(Fitted):
     def gradients(self, inputs: Tensor) -> Tensor:
         """Gradients of the predictions in the inputs, (n, outputs, *input_shape), or (K, n, …) when an ensemble was trained."""
         found = self.gradients_with(self.params, inputs)
-        return found[0] if self.members.single else found
+        return found.squeeze(0) if self.members.single else found
 
     def gradients_with(self, params: Tensor, inputs: Tensor, *, block: int = 512) -> Tensor:
         """Gradients (K, n, outputs, *input_shape) at other flat parameters (K, P), such as a snapshot of the trajectory."""
@@ -86,9 +86,8 @@ class FittedNetworks(Fitted):
         own = x.detach().requires_grad_(True)
         f = self.members.call(params, own)[k]
         f = f - self.members.call(self.initial, own)[k] if self.centre else f
-        last = f.shape[1] - 1
-        columns = [torch.autograd.grad(f[:, o].sum(), own, retain_graph=o < last)[0] for o in range(f.shape[1])]
-        scaled: Tensor = self.alpha[k] * torch.stack(columns, 1)
+        columns = [torch.autograd.grad(f[:, o].sum(), own, retain_graph=True) for o in range(f.shape[1])]
+        scaled: Tensor = self.alpha[k] * torch.stack([slope for (slope,) in columns], 1)
         return scaled
 
     def network(self, member: int = 0) -> nn.Module:
