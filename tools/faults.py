@@ -5,7 +5,8 @@ messages, f-strings, charts, tables and pages), type hints, decorators, defaults
 ``assert`` lines, floors and tolerances below ``FLOOR``, grids of what a paper runs, arithmetic on seeds, statements about
 speed (names that match ``SPEED``), the shape of the first of a batch, which is that of the last, and single numbers
 in ``where``, which stand in for what is not used; the tail of quantiles at evenly spaced levels whose order is lost; the last
-for the first of a batch of one (``f(x[:1])[0]``), one more of many rows (``x[:256]``), whether a library was loaded already.
+for the first of a batch of one (``f(x[:1])[0]``), one more of many rows (``x[:256]``), whether a library was loaded already;
+settings that a paper takes by its scale (``0.03 if small else 0.005``), for runs of hours are no tests.
 """
 
 from __future__ import annotations
@@ -20,13 +21,14 @@ FLOOR, CEILING = 1e-3, 1e3  # constants outside are floors, tolerances and budge
 LARGE = 12  # larger integers are numbers of iterations, draws or points: one more changes nothing
 SPEED = re.compile(
     r"second|elapsed|clock|bytes|block|chunk|cache|worker|thread|batch|window|budget|memory|progress|parallel|fast|room|buffer"
-    r"|stacklevel|flush|verbose|timeout|device|contiguous|non_blocking|\bsay\b|sys\.modules"
+    r"|stacklevel|flush|verbose|timeout|device|contiguous|non_blocking|retain_graph|\bsay\b|sys\.modules"
 )
 WORDS = re.compile(
     r"^(chart|pictures|_?table|describe|summary|sentence|__repr__|__str__|_repr_html_|to_html|title|label|caption)"
 )
 COSTS = re.compile(r"^_?(work|operations|block_size|flops)$")  # how much time something takes
 GRIDS = re.compile(r"^_?(grid|points|sizes|models_of|scales)$")  # what a paper runs, not how it measures
+SCALES = re.compile(r"\bsmall\b|\blarge\b|\bscale\b")  # of the runs of a paper
 STREAMS = re.compile(r"seed|generator")  # arithmetic on seeds only says which random numbers are drawn
 TALK = {"warn", "print", "say", "echo", "_report", "repair", "log", "info", "format", "join"}
 NEGATED = {ast.Lt: ast.GtE, ast.GtE: ast.Lt, ast.Gt: ast.LtE, ast.LtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq}
@@ -190,6 +192,8 @@ class _Finder:
         if isinstance(node, ast.JoinedStr | ast.Lambda) and not isinstance(node, ast.Lambda):
             return
         if isinstance(node, ast.Call) and _name(node.func) in TALK and _name(node.func) != "log":
+            return
+        if isinstance(node, ast.IfExp) and "/papers/" in self.file and SCALES.search(self.text(node.test)):
             return
         if isinstance(node, ast.keyword):
             if node.arg is None or not SPEED.search(node.arg):

@@ -46,7 +46,7 @@ def test_a_ladder_on_one_side_says_so():
     assert math.isnan(point.n_star)
     assert point.low == 16
     assert point.high == math.inf
-    with pytest.raises(ValueError, match="at least two positive widths"):
+    with pytest.raises(ValueError, match="at least two different widths"):
         jamming_point(build, random_patterns(10, 3), [4])
 
 

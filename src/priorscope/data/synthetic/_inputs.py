@@ -50,7 +50,7 @@ def product_of_spheres(
         [1.0, 2.0]
     """
     sizes = tuple(radii) if radii is not None else (1.0,) * len(dims)
-    if not dims or len(sizes) != len(dims):
+    if len(sizes) != len(dims):
         raise ValueError(f"product_of_spheres needs one radius a sphere; got {len(dims)} dims and {len(sizes)} radii.")
     blocks = []
     generator = torch.Generator().manual_seed(seed)

@@ -36,7 +36,7 @@ def linear_conv_geometry(dim: int, filter_size: int, pool: int, variance: float 
         >>> (4 * linear_conv_geometry(3, 2, 2)).tolist()
         [[1.0, 1.0, 0.0], [1.0, 2.0, 1.0], [0.0, 1.0, 1.0]]
     """
-    if filter_size < 1 or pool < 1 or filter_size + pool - 1 > dim:
+    if filter_size + pool - 1 > dim:
         raise ValueError(
             f"a filter of {filter_size} pooled over {pool} places needs at least {filter_size + pool - 1} inputs; got {dim}."
         )

@@ -210,10 +210,8 @@ def jamming_point(
         (0.0, 1.0)
     """
     ladder = sorted(set(widths))
-    if len(ladder) < 2 or ladder[0] < 1 or seeds < 1:
-        raise ValueError(
-            f"jamming_point needs at least two positive widths and one seed; got widths {list(widths)}, seeds {seeds}."
-        )
+    if len(ladder) < 2:
+        raise ValueError(f"jamming_point needs at least two different widths; got {list(widths)}.")
     build, samples, method = parts_of(model, data, inference, "jamming_point")
     x, _ = check_data(samples)
     done: dict[int, tuple[int, float]] = {}

@@ -78,7 +78,7 @@ def product_modes(kernel: Callable[..., ArrayLike], dims: tuple[int, ...], degre
         >>> modes.degrees[0], modes.eigenvalues[:7].round(4).tolist()  # 1/2 x 1/3, times 2 x 3 modes
         ((1, 1), [0.1667, 0.1667, 0.1667, 0.1667, 0.1667, 0.1667, 0.0])
     """
-    if not dims or min(dims) < 2:
+    if min(dims) < 2:
         raise ValueError(f"spheres need dimensions >= 2; got {dims}.")
     nodes = {1: 400, 2: 200}.get(len(dims), 60)
     rules = [polar_rule(dim, nodes) for dim in dims]
