@@ -134,7 +134,8 @@ def test_the_only_one_of_a_batch_and_one_more_of_many_rows_are_left_alone(tool):
 
 
 def test_settings_by_the_scale_of_a_paper_are_left_alone(tool):
-    source = b"def run(point):\n    small = point['scale'] != 'paper'\n    return f(0.03 if small else 0.005, 3 if point['n'] else 4)\n"
+    source = b"def run(point):\n    small = point['scale'] != 'paper'\n"
+    source += b"    return f(0.03 if small else 0.005, 3 if point['n'] else 4)\n"
     news = [{f.new for f in tool.faults(source, f"src/priorscope/{room}/m.py")} for room in ("papers/x", "probes")]
     assert "0.06" not in news[0]
     assert {"(4)", "(3)"} <= news[0]  # what does not go by the scale
