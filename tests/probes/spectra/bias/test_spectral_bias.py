@@ -89,7 +89,7 @@ def test_planning_numbers_and_bad_input():
     assert result.budget(2, 0.1) == mode_budget(result.eigenvalues[1], 0.1, result.target_bound)
     with pytest.raises(ValueError, match="fewer than k = 4 eigenvalues"):
         spectral_bias(linear_system(), k=4)
-    with pytest.raises(ValueError, match="epsilon < target_bound"):
+    with pytest.raises(ValueError, match="an epsilon below target_bound"):
         mode_budget(1.0, 2.0)
     system = linear_system()
     x, y = system.data.inputs, system.data.targets
