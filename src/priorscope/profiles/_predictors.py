@@ -19,6 +19,7 @@ from priorscope.profiles._architecture import Grams, kernel_grams
 from priorscope.profiles._classical import measure_estimator, references
 from priorscope.profiles._extrapolate import (
     BELIEFS,
+    FEATURES,
     Ahead,
     Guide,
     bootstrap_weights,
@@ -70,7 +71,8 @@ class Predictors:
         self.weights = bootstrap_weights(len(self.view.design), self.seed)
 
     def _extrapolated(self, name: str, held: HeldOut, kind: Kind, guide: Guide, metric: Metric) -> Ahead:
-        return extrapolate(name, held, metric, guide, BELIEFS[kind], self.to, self.weights, level=self.level)
+        belief = FEATURES if kind is Kind.KERNEL and guide.held is not None else BELIEFS[kind]
+        return extrapolate(name, held, metric, guide, belief, self.to, self.weights, level=self.level)
 
     def _add(
         self,
@@ -188,7 +190,7 @@ class Predictors:
             name,
             Kind.NETWORK,
             candidate.words if not user else "your network",
-            f"networks trained until they stop improving{wide}",
+            f"networks trained {'until they stop improving' if made.level else f'for {made.steps} steps'}{wide}",
             made.held,
             self._guides(c.name),
             made.step_seconds * made.steps * self.to / n,

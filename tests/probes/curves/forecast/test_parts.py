@@ -14,6 +14,7 @@ from priorscope.probes.curves.forecast import _combine, _forecast, _power_law
 from priorscope.probes.curves.forecast._forecast import lap_window
 from priorscope.probes.curves.forecast._power_law import local_power_law
 from priorscope.probes.curves.forecast._spectral import SpectralModel
+from priorscope.probes.curves.pilot import leave_one_out, nested_regression
 
 
 @pytest.mark.parametrize("ridge", [0.0, 0.4])
@@ -80,6 +81,8 @@ def test_the_interval_joins_scatter_and_the_spread_of_the_estimators(found: ps.p
     """Two independent errors: 1.2 times the scatter of the continued power law, never below that of the last measured error,
     and what the two estimators (weights 0.7 and 0.3) lie apart, a two-point distribution of variance 0.7 * 0.3 * gap^2."""
     beyond = found.grid > 2 * found.curve.sizes[-1]
+    beyond &= np.abs(np.log(found.estimators["power law"] / found.estimators["spectral theory"])) < np.log(4)
+    assert beyond.sum() > 5
     sizes = found.curve.sizes.astype(float)
     scatter = local_power_law(
         sizes, found.curve.error, np.cov(np.log(found.curve.draws).T), found.grid, _power_law.NOISY
@@ -124,3 +127,33 @@ def test_a_forecast_without_a_size_is_for_as_many_times_the_pilot_as_the_horizon
     x = torch.randn(60, 2, generator=torch.Generator().manual_seed(0))
     found = ps.forecast(ps.data.from_arrays(x, x[:, 0], test_fraction=0.0), pilot=40, orderings=2)
     assert np.atleast_1d(found.n).tolist() == [_forecast.HORIZON * 40]
+
+
+def test_theory_gone_astray_loses_its_pull() -> None:
+    """Within a factor of four of the power law theory has 0.3 of the weight; at e^8 times that factor, next to none."""
+    line = np.log(np.array([1.0, 1.0, 1.0, 1.0]))
+    away = np.log(np.array([2.0, 4.0, 16.0, 4.0e-6]))
+    weights = _combine._weights({"power law": line, "spectral theory": away, "kernel PCA": line})
+    np.testing.assert_allclose(sum(weights.values()), 1.0)
+    share = 0.3 * (np.log(4) / np.log([4.0, 4.0, 16.0, 2.5e5])) ** 2
+    np.testing.assert_allclose(weights["spectral theory"], share / (share + 0.7))
+    pull = weights["spectral theory"] * away
+    assert abs(pull[3]) < abs(pull[1])  # a plain mean of logarithms would have moved nine times as far
+
+
+def test_repeated_rows_leave_the_spectrum_alone_whatever_the_ridge() -> None:
+    """Every tenth row is there twice: kappa of the tuned curve stays that of rows which are all different (within their scatter),
+    where a tiny ridge would have made the trace of the inverse one over itself."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(120, 3))
+    again = x.copy()
+    again[::10] = x[1::10]
+
+    def kappa(rows, ridge):
+        gram = np.exp(-np.sqrt(((rows[:, None] - rows) ** 2).sum(-1)))
+        sizes = np.array([30, 60, 100])
+        part = nested_regression(gram, np.sin(rows[:, :1]), sizes, ridge=ridge, orderings=8)
+        return np.append(part.kappa, leave_one_out(gram, np.sin(rows[:, :1]), ridge=ridge).kappa)
+
+    for ridge in (0.0, 1e-7, 1e-4):
+        np.testing.assert_allclose(kappa(again, ridge), kappa(x, ridge), rtol=0.35)

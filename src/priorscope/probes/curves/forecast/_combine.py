@@ -28,6 +28,7 @@ _WEIGHTS = {
 }  # on development tasks, docs/papers/forecast.md
 TRAINING = 1.2  # the bootstrap resamples tested samples only; by hand: 83 to 100 % of development intervals cover
 _DISAGREE = 1.5  # ratio between estimators at the largest n that is worth a warning
+_FAR = np.log(4.0)  # theory farther than this from the measured curve's power law counts less, by the square of how far
 
 
 def _classification(curve: LearningCurve, log_mse: Array, grid: Array, z: float) -> tuple[Array, Array, Array] | None:
@@ -89,6 +90,22 @@ def _cautions(curve: LearningCurve, logs: dict[str, Array], at: Array, grid: Arr
     return tuple(notes)
 
 
+def _weights(logs: dict[str, Array]) -> dict[str, Array]:
+    """The weight of each estimator at each size; they add up to one.
+
+    A fit of the spectrum can go astray (of a pilot with repeated rows, say) and then be wrong by orders of magnitude, which no
+    fixed weight in a mean of logarithms bears: beyond a factor of four from the power law its weight falls with the square of
+    the distance, so that its pull ends (a redescending weight; Huber & Ronchetti 2009, Robust statistics, sec. 4.8).
+    """
+    line = logs["power law"]
+    trusted = {
+        name: _WEIGHTS[name] * np.minimum(1.0, (_FAR / np.maximum(np.abs(values - line), _FAR)) ** 2)
+        for name, values in logs.items()
+    }
+    total = sum(trusted.values())
+    return {name: value / total for name, value in trusted.items()}
+
+
 def forecast_gram(
     gram: Array,
     pilot: Pilot,
@@ -132,13 +149,13 @@ def forecast_gram(
         last = float(interpolate_over_log(sizes[-1], grid, values))
         logs[name] = np.where(inside, values if name == "spectral theory" else measured, values + y[-1] - last)
 
-    total = sum(_WEIGHTS[name] for name in logs)
-    middle = sum(_WEIGHTS[name] / total * values for name, values in logs.items())
+    weights = _weights(logs)
+    middle = sum(weights[name] * values for name, values in logs.items())
     assert isinstance(middle, np.ndarray)
     middle = np.where(inside, measured, middle)
     if ridge == "tuned":  # then more samples cannot hurt
         middle = np.where(inside, middle, np.minimum.accumulate(np.where(inside, y[-1], np.minimum(middle, y[-1]))))
-    between = sum(_WEIGHTS[name] / total * (values - middle) ** 2 for name, values in logs.items())
+    between = sum(weights[name] * (values - middle) ** 2 for name, values in logs.items())
     z = float(norm.ppf(0.5 + level / 2))
     own = interpolate_over_log(grid, sizes, spread)  # beyond the pilot, that of its last error
     sampling = TRAINING * np.where(inside, own, np.maximum(scatter, own))

@@ -7,7 +7,7 @@ import scipy.linalg as sla
 from numpy.typing import NDArray
 
 from priorscope.checks import NOT_NEGATIVE, SEED, checked, whole
-from priorscope.probes.curves.pilot._nested import REPEATED, Nested, factorise, record
+from priorscope.probes.curves.pilot._nested import REPEATED, Nested, factorise, record, same_samples
 
 __all__ = ["fold_sizes", "k_fold", "leave_one_out", "with_folds"]
 
@@ -128,7 +128,7 @@ def leave_one_out(
     fitted = targets - weights / np.diag(A)[:, None]
     loss, wrong = record(fitted, targets, labels, targets.shape[1] == 1)
     own = np.diag(A)
-    told = REPEATED * own * np.diag(gram) < 1  # the trace without samples that are there twice
+    told = (REPEATED * own * np.diag(gram) < 1) & ~same_samples(gram).any(1)  # the trace without samples there twice
     kappa = n / (n - 1) / float(own[told].sum() if told.any() else own.sum())
     return Nested(
         np.array([n - 1]),

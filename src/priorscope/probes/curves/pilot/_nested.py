@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from priorscope.printing import printed
 
-__all__ = ["REPEATED", "Nested", "factorise", "nested_regression", "prefix_sizes", "record"]
+__all__ = ["REPEATED", "Nested", "factorise", "nested_regression", "prefix_sizes", "record", "same_samples"]
 
 Array = NDArray[np.float64]
 _TURNS = 8
 REPEATED = 1e-9  # share of a sample's variance left by the others below which it repeats one of them
+_SAME = 1e-7  # how far below the diagonal the kernel of two equal samples may be rounded
 
 
 def prefix_sizes(n: int, *, smallest: int = 4, per_octave: int = 3) -> NDArray[np.int64]:
@@ -27,6 +28,19 @@ def prefix_sizes(n: int, *, smallest: int = 4, per_octave: int = 3) -> NDArray[n
     top = max(int(n * 0.875), 2)
     count = max(round(np.log2(max(top / smallest, 1.0)) * per_octave), 1)
     return np.unique(np.round(top * 2.0 ** (-np.arange(count, -1, -1) / per_octave)).astype(int))
+
+
+def same_samples(gram: Array) -> NDArray[np.bool_]:
+    """Which samples a kernel cannot tell apart, (n, n); none is the same as itself.
+
+    Example:
+        >>> same_samples(np.array([[2.0, 2.0, 1.0], [2.0, 2.0, 1.0], [1.0, 1.0, 2.0]])).astype(int).tolist()
+        [[0, 1, 0], [1, 0, 0], [0, 0, 0]]
+    """
+    own = np.diag(gram)
+    found: NDArray[np.bool_] = gram >= (1 - _SAME) * np.maximum(own[:, None], own)
+    np.fill_diagonal(found, False)
+    return found
 
 
 def factorise(gram: Array) -> tuple[Array, float]:
@@ -105,7 +119,7 @@ def nested_regression(
     With :math:`K + \delta I = LL^\top` and :math:`a = L^{-1}y`, leading blocks of L factorise leading blocks of K, so the
     prediction at a later point j from the first p points is :math:`f_p(x_j) = \sum_{i<p} L_{ji} a_i`: every training size
     comes from one factorisation (of the columns up to the largest). Also
-    :math:`\mathrm{tr} K_{pp}^{-1} = \|L_{pp}^{-1}\|_F^2` (repeated samples left out) and
+    :math:`\mathrm{tr} K_{pp}^{-1} = \|L_{pp}^{-1}\|_F^2` (repeated samples left out, whatever the ridge) and
     :math:`y^\top K_{pp}^{-1} y = \|a_{:p}\|^2`. A finite ``time`` t (predictor :math:`K_{hp}K_{pp}^{-1}(1-e^{-tK_{pp}/p})y`,
     gradient flow on the mean squared error) has no nested form and takes one eigendecomposition per size.
 
@@ -122,6 +136,8 @@ def nested_regression(
     worst = 0.0
     turns = np.where(sizes > (n if often is None else often), min(orderings, _TURNS), orderings)
     permutation = rng.permutation(n)
+    same = same_samples(gram)
+    repeats = bool(same.any())
     for turn in range(orderings):
         top = int(max(sizes[turns > turn])) if time is None else n
         if turn and turn % _TURNS == 0:
@@ -136,6 +152,8 @@ def nested_regression(
         a = inverse @ y[:top]
         # a sample that is there twice has no trace of its own
         told = np.diag(L[:top]) ** 2 > REPEATED * np.diag(K[:top])
+        if repeats:
+            told &= ~np.tril(same[np.ix_(order[:top], order[:top])]).any(1)
         traces = np.cumsum((inverse**2).sum(1) * told)
         quadratics = np.cumsum((a**2).sum(1))
         for s in np.flatnonzero(turns > turn):
