@@ -72,7 +72,8 @@ def test_every_kind_is_fitted_on_the_form_that_was_profiled(found: Profile, kind
     model.fit(FRAME[train], Y[train])
     assert model.score(FRAME[test], Y[test]) > 0.8
     assert model.predict_proba(FRAME[test]).shape == (30, 2)
-    assert model.report_.chosen in [row.name for row in found.rows]
+    names = model.report_.chosen.removeprefix("the average of ").replace(" and ", ", ").split(", ")
+    assert set(names) <= {row.name for row in found.rows}
     guess = max(np.mean(Y == "yes"), np.mean(Y == "no"))
     assert guess < 0.75  # and it can fail
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["build", "chosen_rows", "estimator_of"]
 
-_MOST = {Kind.KERNEL: 3, Kind.CLASSICAL: 2, Kind.ESTIMATOR: 2, Kind.NETWORK: 1}  # members of a shortlist
+_MOST = {Kind.KERNEL: 3, Kind.CLASSICAL: 4, Kind.ESTIMATOR: 2, Kind.NETWORK: 1}  # members of a shortlist
 _LEADING = (Standing.BEST, Standing.FIRST, Standing.ONLY, Standing.LEVEL)
 _BATCH = 32  # of the networks that a profile trains
 _KINDS = {
@@ -69,10 +69,12 @@ def build(result: Profile, kind: str | None = None) -> Shortlist:
 
 
 def chosen_rows(result: Profile, kind: str | None = None) -> list[Row]:
-    """The rows of a shortlist, best first: up to three kernel machines, two classical models, two estimators of the user.
+    """The rows of a shortlist, best first: up to three kernel machines, those with features, four classical models, two
+    estimators of the user.
 
-    They are those that are not clearly worse than the first, and the best of each kind in any case. A network takes part where it
-    is first or level, for it takes longest to measure again; of networks asked for, the first only.
+    They are those that are not clearly worse than the first, and the best of each kind in any case. Kernels with features take
+    part in any case too: from a pilot nobody knows when features will be found. A network takes part where it is first or
+    level, for it takes longest to measure again; of networks asked for, the first only.
     """
     kinds = tuple(_MOST) if kind is None else _kinds(kind)
     if not any(row.kind in kinds for row in result.rows):
@@ -82,8 +84,10 @@ def chosen_rows(result: Profile, kind: str | None = None) -> list[Row]:
         rows = [row for row in result.rows if row.kind is one]
         if one is Kind.NETWORK and kind is None:
             rows = [row for row in rows if row.standing in _LEADING or row is result.best]
+        learnt = [row for row in rows if one is Kind.KERNEL and isinstance(row.recipe, EstimatorRecipe)]
+        rows = [row for row in rows if row.name not in {other.name for other in learnt}]
         near = [row for row in rows if not row.standing.clearly_behind]
-        found += (near or rows[:1])[: _MOST[one]]
+        found += (near or rows[:1])[: _MOST[one]] + learnt
     names = {row.name for row in found}
     return [row for row in result.rows if row.name in names]
 

@@ -18,6 +18,7 @@ from sklearn.utils.validation import _check_feature_names, check_is_fitted
 from priorscope.checks import SEED, SHAPE, check, optional, whole
 from priorscope.contracts import Shape
 from priorscope.data import Encoding
+from priorscope.sklearn._averaged import Averaged, averaged_scores, not_told_apart
 from priorscope.sklearn._balanced_decision import BalancedDecision
 from priorscope.sklearn._by_task import EitherTask, classifies
 from priorscope.sklearn._estimator import gives_probabilities, only_if
@@ -42,7 +43,7 @@ class Contender:
     name: str
     score: float | None
     error: float | None  # standard error over rows
-    how: str  # "closed form" or "refitted"
+    how: str  # "closed form", "refitted" or "averaged"
 
 
 @dataclass(frozen=True)
@@ -75,9 +76,10 @@ class ShortlistReport:
             others = ", ".join(
                 f"{c.name} {_told(c.score, self.metric)}" for c in self.contenders[1:] if c.score is not None
             )
+            rest = "Each alone" if best.how == "averaged" else "The others"
             text = (
                 f"{self.chosen} was chosen: {_told(best.score, self.metric)} on left-out rows ({self.rows:,} rows, "
-                f"{self.folds} folds). The others: {others}."
+                f"{self.folds} folds). {rest}: {others}."
             )
         return "\n".join([text, *(f"- {note}" for note in self.notes)])
 
@@ -86,14 +88,16 @@ class Shortlist(EitherTask):
     """An estimator that chooses among its members at ``fit``, by cross-validation on all the rows it is given.
 
     All members are measured on the same folds: kernel machines in closed form, the others fitted again without each fold.
-    The one with the lowest loss is fitted to all rows; ``report_`` tells the choice. Members take rows of numbers; X may be
-    anything that :class:`priorscope.data.Encoding` reads: arrays, images, frames with words and gaps.
+    The one with the lowest loss is fitted to all rows, or, where several cannot be told apart from it, their average
+    (:class:`Averaged`); ``report_`` tells the choice. Members take rows of numbers; X may be anything that
+    :class:`priorscope.data.Encoding` reads: arrays, images, frames with words and gaps.
 
     Args:
         members: pairs of a name and an estimator, the favourite first (it wins ties).
         task: "classification" or "regression"; None decides by ``y``.
         metric: "error", "balanced", "log-loss", "auc" or "squared"; None: "error" for classes, "squared" for numbers. By
-            "balanced" members predict as :class:`BalancedDecision` does.
+            "balanced" members predict as :class:`BalancedDecision` does, the best of them alone.
+        average: how many members that cannot be told apart from the best are averaged with it, at most; 1: the best alone.
         folds: of the cross-validation.
         input_shape: of one input, for rows that are flattened images or signals.
         seed: of the folds.
@@ -114,6 +118,7 @@ class Shortlist(EitherTask):
         *,
         task: str | None = None,
         metric: str | None = None,
+        average: int = 5,
         folds: int = 5,
         input_shape: Shape | None = None,
         seed: int = 0,
@@ -122,6 +127,7 @@ class Shortlist(EitherTask):
         self.members = members
         self.task = task
         self.metric = metric
+        self.average = average
         self.folds = folds
         self.input_shape = input_shape
         self.seed = seed
@@ -169,6 +175,7 @@ class Shortlist(EitherTask):
         names = [name for name, _ in self.members]
         if not names or len(set(names)) < len(names):
             raise ValueError(f"a Shortlist needs members of different names; got {names}.")
+        check("Shortlist", "average", self.average, whole())
         check("Shortlist", "folds", self.folds, whole(2))
         check("Shortlist", "input_shape", self.input_shape, optional(SHAPE))
         check("Shortlist", "seed", self.seed, SEED)
@@ -182,10 +189,11 @@ class Shortlist(EitherTask):
     def _choose(
         self, rows: Array, values: NDArray[np.generic], given: Targets, folds: list[NDArray[np.int64]], metric: str
     ) -> tuple[str, tuple[Contender, ...]]:
-        """Measure the members; the best one is left fitted in ``estimator_``."""
+        """Measure the members; the best one, or an average, is left fitted in ``estimator_``."""
         problem = Problem(given.scaled, given.labels, np.ones(len(rows)))
         classes = None if problem.labels is None else self.classes_
         found: list[tuple[Contender, BaseEstimator | None]] = []
+        every: list[Array] = []
         members = self._deciding(metric)
         for name, estimator in members:
             fitted, scores, how = None, None, "closed form"
@@ -197,17 +205,30 @@ class Shortlist(EitherTask):
                 scores = scores if classes is not None else (scores - given.mean) / given.scale
             loss, error = _loss(scores, problem, metric)
             found.append((Contender(name, loss, error, how), fitted))
+            every.append(scores)
         order = sorted(range(len(found)), key=lambda i: (found[i][0].score, i))
-        best, fitted = found[order[0]]
-        self.estimator_ = fitted if fitted is not None else clone(dict(members)[best.name]).fit(rows, values)
-        return best.name, tuple(found[i][0] for i in order)
+        contenders = tuple(found[i][0] for i in order)
+
+        def whole_fit(i: int) -> BaseEstimator:
+            made = found[i][1]
+            return made if made is not None else clone(members[i][1]).fit(rows, values)
+
+        near = not_told_apart(every, problem, self.average) if metric != "balanced" else order[:1]
+        if len(near) < 2:
+            self.estimator_ = whole_fit(order[0])
+            return contenders[0].name, contenders
+        scores, betas = averaged_scores([every[i] for i in near], problem.labels)
+        self.estimator_ = Averaged([whole_fit(i) for i in near], betas, classes)
+        *first, last = [found[i][0].name for i in near]
+        name = f"the average of {', '.join(first)} and {last}"
+        return name, (Contender(name, *_loss(scores, problem, metric), "averaged"), *contenders)
 
     def _calibrate(
         self, rows: Array, values: NDArray[np.generic], given: Targets, folds: list[NDArray[np.int64]]
     ) -> None:
         """For classes and a member without probabilities: the temperature at which its left-out scores are best."""
         self._beta = None
-        if given.labels is None or gives_probabilities(self.estimator_):
+        if given.labels is None or isinstance(self.estimator_, Averaged) or gives_probabilities(self.estimator_):
             return
         scores = refitted(clone(self.estimator_), rows, values, folds, self.classes_)
         self._beta = temperature(scores, given.labels, np.ones(len(rows)))
