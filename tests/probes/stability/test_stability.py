@@ -21,7 +21,7 @@ from priorscope.probes import (
     stability_path,
     stability_sweep,
 )
-from priorscope.probes.stability._layers import layers_of
+from priorscope.probes.stability._layers import layers_of, probing
 from priorscope.probes.stability._response import sphere_noise
 
 
@@ -306,3 +306,45 @@ def test_fields_that_fold_are_told_once():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert not stability_sweep(net(), images(), [4.0]).table().admissible.any()
+
+
+def test_both_batch_norms_are_normalised_by_the_batch_and_put_back():
+    torch.manual_seed(0)
+    network = nn.Sequential(
+        nn.Conv2d(1, 2, 3), nn.BatchNorm2d(2), nn.ReLU(), nn.Conv2d(2, 2, 3), nn.BatchNorm2d(2), nn.Flatten()
+    )
+    network.train()
+    network[3].eval()
+    before = {k: v.clone() for k, v in network.state_dict().items()}
+    with probing(network) as by_batch:
+        assert by_batch
+        assert [m.training for m in network] == [False, True, False, False, True, False]
+        assert not torch.is_grad_enabled()
+        network(torch.randn(8, 1, 8, 8, generator=torch.Generator().manual_seed(0)))
+        assert int(network[1].num_batches_tracked) == 1
+    assert [m.training for m in network] == [True, True, True, False, True, True]
+    for name, value in network.state_dict().items():
+        assert torch.equal(value, before[name]), name
+    network[1].num_batches_tracked.fill_(3)
+    network[4].num_batches_tracked.fill_(3)
+    with probing(network) as by_batch:
+        assert not by_batch  # both have seen batches
+    with probing(network, "batch") as by_batch:
+        assert by_batch
+    network[4].num_batches_tracked.fill_(0)
+    with probing(network, "stored") as by_batch:
+        assert not by_batch
+
+
+@pytest.mark.parametrize(
+    ("cutoffs", "interpolations", "by"),
+    [((2, 3), ("bilinear",), "cutoff"), ((2,), ("bilinear", "gaussian"), "interpolation"), ((2,), ("bilinear",), None),
+     ((2, 3), ("bilinear", "gaussian"), "fields")],
+)  # fmt: skip
+def test_a_sweep_is_coloured_by_what_varies(cutoffs, interpolations, by):
+    torch.manual_seed(0)
+    network = nn.Sequential(nn.Flatten(), nn.Linear(64, 2))
+    x = torch.randn(6, 1, 8, 8, generator=torch.Generator().manual_seed(0))
+    found = ps.probes.stability_sweep(network, x, (0.5,), cutoffs, interpolations, n_seeds=1)
+    assert found.by == by
+    assert len(found.table()) == len(cutoffs) * len(interpolations)

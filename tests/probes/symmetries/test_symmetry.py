@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 import priorscope as ps
 from priorscope.data import groups
+from priorscope.probes.symmetries._elements import moving_elements
 
 SHAPE = (3, 4, 4)
 GROUPS = {
@@ -227,3 +228,39 @@ def test_coupling_leaves_no_hook_behind() -> None:
     coupling = ps.probes.couple(network, groups.orthogonal((3,)).sample_haar(0), (3,))
     for net in (network, coupling.network):
         assert all(not module._forward_hooks for module in net.modules())
+
+
+def test_the_black_box_compares_predictions_of_kernels_directly():
+    data = ps.data.local_features(20, 10, size=4, seed=0)
+    group = groups.permutation(data.input_shape)
+    system = ps.System(data, ps.models.gap(depth=1), ps.inference.KernelRegression())
+    found = ps.probes.symmetry(system, group, test="black box", seed=3)
+    g = moving_elements(group, 2, 3)[0]
+    plain = system.run(3).predict(data.test.inputs)
+    moved = ps.System(data.transformed(g), system.model, system.inference).run(3).predict(g(data.test.inputs))
+    assert found.change == pytest.approx(float((moved - plain).norm() / plain.norm()), rel=1e-6)
+    assert not found.invariant
+    dense = ps.System(data, ps.models.fcn(1), ps.inference.KernelRegression())
+    assert ps.probes.symmetry(dense, group, test="black box").invariant
+
+
+def test_first_layers_of_two_branches_and_of_many_inputs_absorb_a_rotation():
+    """More inputs than one block of unit vectors, and two layers that both see the input."""
+
+    class Branches(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.one, self.two = nn.Linear(70, 3), nn.Linear(70, 4)
+            self.last = nn.Linear(7, 1)
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.last(torch.cat([self.one(x), self.two(x)], 1).tanh())
+
+    torch.manual_seed(0)
+    network = Branches().double()
+    g = groups.orthogonal((70,)).sample_haar(1)
+    found = ps.probes.couple(network, g, (70,))
+    x = torch.randn(5, 70, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    assert found.residual < 1e-10
+    torch.testing.assert_close(found.network(g(x)), network(x))
+    assert not torch.allclose(found.network(x), network(x), atol=1e-3)

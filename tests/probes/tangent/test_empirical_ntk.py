@@ -275,3 +275,22 @@ def test_a_network_that_mixes_samples_or_draws_is_refused(method, noisy, words):
         empirical_ntk(network, x, method=method)
     with pytest.raises(ValueError, match=words):
         ps.probes.ntk_operator(network, x)
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [
+        lambda: nn.Conv2d(2, 3, (3, 2), stride=(1, 2), dilation=(2, 1), padding=(1, 0)),
+        lambda: nn.Conv2d(1, 2, (1, 3), dilation=(1, 2)),
+        lambda: nn.Conv1d(2, 3, 3, dilation=2, stride=2),
+    ],
+)
+def test_rectangular_dilated_and_strided_filters_have_the_kernel_of_their_jacobian(layer):
+    torch.manual_seed(0)
+    conv = layer()
+    shape = (conv.in_channels, 9) if isinstance(conv, nn.Conv1d) else (conv.in_channels, 7, 8)
+    x = torch.randn(3, *shape, dtype=torch.float64)
+    network = nn.Sequential(conv, nn.Tanh(), nn.Flatten()).double()
+    network.append(nn.Linear(network(x).shape[1], 2).double())
+    dense = empirical_ntk(network, x, outputs="full", method="jacobian")
+    torch.testing.assert_close(empirical_ntk(network, x, outputs="full", method="layerwise"), dense)

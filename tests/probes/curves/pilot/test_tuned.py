@@ -7,7 +7,8 @@ import pytest
 import torch
 
 import priorscope as ps
-from priorscope.probes.curves.pilot import prepare, ridge_grid, tuned_regression
+from priorscope.probes.curves.pilot import _tuned, prepare, ridge_grid, tuned_regression
+from priorscope.probes.curves.pilot._nested import Nested
 
 
 def _noisy_line(n: int, dim: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -83,3 +84,27 @@ def test_a_low_error_at_few_samples_is_no_promise_for_many() -> None:
     first = found.estimators_at(float(found.grid[found.grid > found.curve.sizes[-1]][0]))
     assert beyond[0] >= min(first.values()) * (1 - 1e-6)  # between its own estimators, whatever came before
     assert lowest <= last
+
+
+def test_each_size_takes_everything_from_its_own_best_ridge(monkeypatch: pytest.MonkeyPatch) -> None:
+    gram, y = _noisy_line(12, 3, 0)
+    grid = ridge_grid(gram)
+
+    def made(*_: object, ridge: float, **__: object) -> Nested:
+        k = int(np.argmin(np.abs(grid - ridge)))
+        errors = np.array([abs(k - 1), abs(k - 3)]) + 1.0  # the second ridge at the first size, the fourth at the other
+        rows = np.full((2, 12), 10.0 * k)
+        return Nested(
+            np.array([4, 8]), errors[:, None] * np.ones((2, 12)), rows, 2 * np.ones((2, 12)), rows[:, 0], rows[:, 1], k
+        )
+
+    monkeypatch.setattr(_tuned, "nested_regression", made)
+    monkeypatch.setattr(_tuned, "with_folds", lambda part, *_, **__: part)
+    found, ridges = tuned_regression(gram, y, np.array([4, 8]), labels=np.zeros(12, dtype=np.int64))
+    assert ridges.tolist() == [grid[1], grid[3]]
+    assert found.sizes.tolist() == [4, 8]
+    assert found.loss.tolist() == np.ones((2, 12)).tolist()
+    for values in (found.wrong[:, 0], found.kappa, found.quadratic):
+        assert values.tolist() == [10.0, 30.0]
+    assert found.jitter == 3
+    assert tuned_regression(gram, y, np.array([4, 8]))[0].wrong is None

@@ -13,6 +13,7 @@ from priorscope.data import Split
 from priorscope.inference import GradientDescent, Steepest
 from priorscope.models import DiagonalNetwork
 from priorscope.probes import homogeneity, margin, maximum_margin
+from priorscope.probes.limits.margins._margin import _classes
 
 
 @pytest.fixture
@@ -164,3 +165,26 @@ def test_the_table_has_a_row_per_sample_and_the_chart_draws(rng):
     assert len(found.table()) == 40
     assert found.table()["margin"].min() == pytest.approx(1)
     assert found.chart().to_dict()["mark"]["type"] == "circle"
+
+
+def test_classes_are_read_from_signs_numbers_and_one_hot_rows():
+    hot = torch.eye(3)[[2, 0, 1, 2]]
+    assert _classes(hot, 4, 3).tolist() == [2, 0, 1, 2]
+    assert _classes(hot - 1 / 3, 4, 3).tolist() == [2, 0, 1, 2]
+    assert _classes(torch.tensor([2, 0, 1, 2]), 4, 3).tolist() == [2, 0, 1, 2]
+    assert _classes(torch.tensor([[2.0], [0.0], [1.0], [2.0]]), 4, 3).tolist() == [2, 0, 1, 2]
+    assert _classes(torch.tensor([1.0, -1.0]), 2, 1).tolist() == [1, -1]
+    for bad, words in (
+        (torch.tensor([[1.0, 1.0, 0.0]] * 4), "one class per input"),
+        (torch.tensor([[1.0, 0.0, 0.0]] * 3 + [[1.0, 1.0, 0.0]]), "one class per input"),
+        (torch.tensor([0, 1, 2, 3]), "classes 0 to 2"),
+        (torch.tensor([0, 1, 2, -1]), "classes 0 to 2"),
+        (torch.tensor([0.5, 1, 2, 0]), "classes 0 to 2"),
+        (torch.zeros(4, 2), "classes 0 to 2"),
+        (torch.zeros(3), "one target per input"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            _classes(bad, 4, 3)
+    for bad in (torch.tensor([1.0, 0.0]), torch.ones(2, 2)):
+        with pytest.raises(ValueError, match="targets of -1 and 1"):
+            _classes(bad, 2, 1)

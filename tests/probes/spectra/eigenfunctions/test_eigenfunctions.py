@@ -114,3 +114,14 @@ def test_an_architecture_is_a_profile():
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_products_of_three_circles_are_orthonormal_under_the_uniform_law():
+    modes = product_modes(lambda r, s, t: (1 + r) * (1 + s) * (1 + t), (2, 2, 2), 2)
+    angle = 2 * np.pi * (np.arange(5) + 0.5) / 5
+    circle = np.stack([np.cos(angle), np.sin(angle)], 1)
+    grid = np.stack(np.meshgrid(*[np.arange(5)] * 3, indexing="ij"), -1).reshape(-1, 3)
+    points = np.concatenate([circle[grid[:, k]] for k in range(3)], 1)
+    values = modes(points)
+    np.testing.assert_allclose(values.T @ values / len(points), np.eye(values.shape[1]), atol=1e-12)
+    assert values.shape[1] == 1 + 3 * 2 + 3 * 2 + 3 * 4  # degrees 0, 1, 2 of one circle, 1 of two
