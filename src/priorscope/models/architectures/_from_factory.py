@@ -45,16 +45,15 @@ def from_factory(factory: Callable[..., Built], input_shape: tuple[int, ...], ou
             f"the factory {name} wants {', '.join(missing)}, which is not known here. Give a factory of input_shape and "
             "outputs, such as: lambda input_shape, outputs: Net(64, outputs)."
         )
-    tries = [plain]
+    guesses: list[dict[str, object]] = []
     if any(p.kind is p.VAR_KEYWORD for p in taken):  # timm and torchvision hide their arguments behind **kwargs
-        more = {"num_classes": outputs, "in_chans": input_shape[0]}
-        tries = [{**plain, **more}, {**plain, "num_classes": outputs}, plain]
-    for attempt in tries[:-1]:
+        guesses = [{"num_classes": outputs, "in_chans": input_shape[0]}, {"num_classes": outputs}]
+    for more in guesses:
         try:
-            return _seeded(factory, seed, attempt)
+            return _seeded(factory, seed, {**plain, **more})
         except TypeError:
             continue
-    return _seeded(factory, seed, tries[-1])
+    return _seeded(factory, seed, plain)
 
 
 def _offered(input_shape: tuple[int, ...], outputs: int, seed: int) -> dict[str, object]:

@@ -41,9 +41,9 @@ class Concatenate(Layer):
         object.__setattr__(self, "branches", check_branches("Concatenate", self.branches))
         if self.shares is not None:
             object.__setattr__(self, "shares", tuple(float(s) for s in self.shares))
-            if len(self.shares) != len(self.branches) or min(self.shares) < 0 or abs(sum(self.shares) - 1) > 1e-9:
+            if len(self.shares) != len(self.branches) or abs(sum(self.shares) - 1) > 1e-9:
                 raise ValueError(
-                    f"Concatenate needs one share of the channels per branch, not negative and adding up to 1; got {self.shares} "
+                    f"Concatenate needs one share of the channels per branch, adding up to 1; got {self.shares} "
                     f"for {len(self.branches)} branches."
                 )
 

@@ -139,7 +139,7 @@ def linear_forms(entered: Tensor, deltas: Tensor, names: tuple[str, ...]) -> dic
     if "weight" in names:
         forms["weight"] = Product(activations, flat)
     if "bias" in names:
-        forms["bias"] = Explicit(flat[:, :, 0] if flat.shape[2] == 1 else flat.sum(2))
+        forms["bias"] = Explicit(flat.sum(2))
     return forms
 
 
@@ -157,20 +157,18 @@ def convolution_forms(patches: Tensor, deltas: Tensor, names: tuple[str, ...]) -
 def scaled_forms(forms: dict[str, Form], scale: float, bias_scale: float) -> dict[str, Form]:
     """Forms of weights and biases that the forward pass multiplies by constants: the constant goes on the smaller factor."""
     weight, bias = forms.get("weight"), forms.get("bias")
-    if isinstance(weight, Product | Local) and scale != 1:
+    if isinstance(weight, Product | Local):
         forms["weight"] = type(weight)(weight.activations * scale, weight.deltas)
     if isinstance(bias, Explicit):
-        jacobian = bias.jacobian.flatten(2)
-        forms["bias"] = Explicit(jacobian if bias_scale == 1 else jacobian * bias_scale)
+        forms["bias"] = Explicit(bias.jacobian.flatten(2) * bias_scale)
     return forms
 
 
 def inner_products(left: Tensor, right: Tensor, outputs: Outputs) -> Tensor:
     """Inner products of (n, C, q) with (m, C, q): (n, m) summed over outputs, (n, m, C) per output, or (n, m, C, C)."""
     n, m, n_out = len(left), len(right), left.shape[1]
-    if outputs == "sum" or n_out == 1:
-        flat = left.flatten(1) @ right.flatten(1).mT
-        return flat if outputs == "sum" else flat.reshape(n, m, *(1,) * (1 if outputs == "logit" else 2))
+    if outputs == "sum":
+        return left.flatten(1) @ right.flatten(1).mT
     if outputs == "logit":
         return torch.einsum("ncq,mcq->nmc", left, right)
     table = left.flatten(0, 1) @ right.flatten(0, 1).mT  # (n C, m C)
@@ -180,7 +178,8 @@ def inner_products(left: Tensor, right: Tensor, outputs: Outputs) -> Tensor:
 def combine(forms: list[Form]) -> Form:
     """One form for a parameter used several times: gradients add; products at more positions are still a product."""
     if len(forms) == 1:
-        return forms[0]
+        (only,) = forms
+        return only
     if all(isinstance(form, Product) for form in forms):
         products = [form for form in forms if isinstance(form, Product)]
         return Product(
@@ -204,8 +203,8 @@ def cheaper(form: Form, outputs: Outputs) -> Form:
 
 def concatenate(parts: list[Form]) -> Form:
     """The same parameter's form over consecutive batches of samples, joined."""
-    first = parts[0]
-    if len(parts) == 1:
+    first, *rest = parts
+    if not rest:
         return first
     if isinstance(first, Explicit):
         return Explicit(torch.cat([part.jacobian for part in parts if isinstance(part, Explicit)]))
