@@ -117,6 +117,18 @@ def test_few_mistakes_count_once(monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_allclose(of[0.01][1] - of[0.0][1], 0.02, rtol=0.1)
 
 
+def test_no_mistake_on_a_rare_class_says_as_much_as_its_few_samples() -> None:
+    """Of 380 and 20 samples a mean over classes is known as of 4 / (1/380 + 1/20) = 76 equal ones, not of 400."""
+    labels = np.repeat([0, 1], [380, 20])
+    design = Design.of(400, draws=1, labels=labels)
+    truth, parts = Truth(2.0 * labels[:, None] - 1, labels), tuple(design.parts((2, 4, 6)))
+    held = HeldOut(design, truth, parts, tuple(truth.targets[p.test] for p in parts))
+    for metric, equal in ((Metric.BALANCED_ERROR, 76.0), (Metric.MISCLASSIFICATION, 400.0)):
+        ahead = extrapolate("x", held, metric, guide_of(0.5), BELIEFS[Kind.KERNEL], 300, bootstrap_weights(400))
+        np.testing.assert_allclose(ahead.curve.measured_high, 3 / equal)
+        np.testing.assert_allclose(ahead.estimate.value, 0.3 / equal)
+
+
 def test_what_a_bootstrap_of_few_mistakes_lacks() -> None:
     """Nine mistakes have a relative variance of 1/10, and none has 1, of which the bootstrap sees nothing."""
     share, seen = np.array([0.09, 0.0, 0.99]), np.array([0.04, 0.0, 0.04])
