@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from math import prod
 
 from torch import nn
 
@@ -13,7 +12,7 @@ from priorscope.models.kernels._need import Need
 from priorscope.models.kernels._program import NotFused, Program, Space
 from priorscope.models.networks._build import Build
 
-__all__ = ["FiniteLayer", "Layer", "spatial_size"]
+__all__ = ["FiniteLayer", "Layer"]
 
 Shape = tuple[int, ...]
 
@@ -81,8 +80,3 @@ class FiniteLayer(nn.Module):
     def channels(self) -> int | None:
         """How many channels its weights give; None where it has no weights."""
         return None
-
-
-def spatial_size(shape: Shape) -> int:
-    """Number of pixels of a ``(channels, *spatial)`` shape."""
-    return prod(shape[1:])
