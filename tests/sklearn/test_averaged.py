@@ -83,3 +83,14 @@ def test_told_apart_by_two_standard_errors_of_the_paired_difference():
     near, far = base + 0.1 * step, base + 0.6 * step  # mean 0.01 against 0.02 per error; 0.36 against 0.12
     assert not_told_apart([base, near, far], Problem(y, None, np.ones(100)), 5) == [0, 1]
     assert not_told_apart([near, base, far], Problem(y, None, np.ones(100)), 1) == [1]
+
+
+def test_two_standard_errors_are_those_of_a_sample():
+    """Gaps of mean 1.07 and deviation 1 (1.155 by n - 1) over four rows: within two standard errors, by the latter alone."""
+    y, best = np.zeros((4, 1)), np.zeros((4, 1))
+    problem = Problem(y, None, np.ones(4))
+    near = np.sqrt(1.07 + np.array([[1.0], [-1.0], [1.0], [-1.0]]))
+    far = np.sqrt(1.25 + np.array([[1.0], [-1.0], [1.0], [-1.0]]))
+    assert not_told_apart([near, best, far], problem, 5) == [1, 0]
+    assert not_told_apart([best, best, near], problem, 5) == [0, 1, 2]
+    assert not_told_apart([near, best], problem, 1) == [1]

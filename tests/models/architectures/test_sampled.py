@@ -232,3 +232,35 @@ def test_a_parameter_of_no_known_law_is_redrawn_with_its_mean_and_its_variance()
     draws = torch.stack([next(model.network(seed).parameters()).detach() for seed in range(800)]).double()
     assert abs(float(draws.mean()) - 3) < 5 * 2 / 1600**0.5
     assert abs(float(draws.var()) - 4) < 5 * 4 * (2 / 1600) ** 0.5
+
+
+class Gain(nn.Module):
+    """Two numbers of no known law, and one that is fixed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gain = nn.Parameter(torch.tensor([1.0, 3.0]))
+        self.shift = nn.Parameter(torch.tensor([0.5, 0.5]))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return (self.gain * x + self.shift).sum(1, keepdim=True)
+
+
+def test_two_numbers_are_redrawn_with_the_deviation_that_they_have() -> None:
+    like = SampledModel.of(Gain(), variances="measured", draws=3, seed=0, why="")
+    assert like.redrawing is None
+    drawn = like.network(7)
+    omega = torch.randn(2, generator=torch.Generator().manual_seed(7), dtype=torch.float64)
+    torch.testing.assert_close(drawn.gain.detach().double(), 2 + 1.0 * omega, rtol=1e-6, atol=1e-6)
+    assert drawn.shift.tolist() == [0.5, 0.5]  # equal numbers stay
+    x = torch.randn(4, 2, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    found = like.kernel(x[:3], x[3:], dtype=torch.float32)
+    assert found.ntk.dtype == torch.float32
+    torch.testing.assert_close(found.ntk.double(), 5 * x[:3] @ x[3:].T, rtol=1e-5, atol=1e-5)  # mean square (1 + 9) / 2
+    outputs = torch.stack([like.network(s).double()(x)[:, 0] for s in range(3)])
+    want = torch.einsum("di,dj->ij", outputs[:, :3], outputs[:, 3:]).detach() / 3
+    torch.testing.assert_close(found.nngp.double(), want, rtol=1e-5, atol=1e-5)
+    alone = like.kernel(x, kinds=("nngp",))
+    assert alone.ntk is None
+    torch.testing.assert_close(alone.nngp[:3, 3:], want, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(alone.nngp, alone.nngp.T)

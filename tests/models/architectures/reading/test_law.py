@@ -20,3 +20,4 @@ def test_one_group_that_is_smaller_or_larger_than_chance_allows_is_told(axis, fa
 def test_a_mean_is_told_and_gaussian_draws_are_not():
     assert _unlike("weight", W) == []
     assert any("standard errors from zero" in line for line in _unlike("weight", W + 0.5))
+    assert any("standard errors from zero" in line for line in _unlike("weight", W - 0.5))
