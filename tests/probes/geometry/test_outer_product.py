@@ -221,3 +221,29 @@ def test_modes_of_more_inputs_than_a_matrix_is_formed_for(count):
     assert found.eigenvalues.shape == (kept,)
     torch.testing.assert_close(found.eigenvalues, s[:kept] ** 2)
     torch.testing.assert_close((found.modes.mT @ v[:kept].mT).abs(), torch.eye(kept).double(), atol=1e-6, rtol=0)
+
+
+def test_a_trajectory_without_recorded_weights_has_a_start_and_an_end():
+    """M of an ensemble with two outputs: the mean over members and outputs of the gradients' outer products."""
+    x = torch.randn(12, 3, generator=torch.Generator().manual_seed(0))
+    data = ps.data.from_arrays(x, torch.stack([x[:, 0], x[:, 1] ** 2], 1), test_fraction=0.0)
+    descent = ps.inference.GradientDescent(learning_rate=0.1, steps=5, centre=False)
+    outcome = ps.System(data, ps.models.fcn(1), descent, width=6, members=2).run()
+    path = ps.probes.feature_trajectory(outcome, data)
+    fitted = outcome.fitted
+    assert len(path.products) == 2
+    assert path.losses[0] > path.losses[1]
+    for M, params in zip(path.products, (fitted.initial, fitted.params)):
+        rows = fitted.gradients_with(params, data.inputs).double()  # (members, n, outputs, D)
+        torch.testing.assert_close(
+            M.matrix, torch.einsum("kndi,kndj->ij", rows, rows) / rows[..., 0].numel(), rtol=1e-4, atol=1e-6
+        )
+    few, other = (ps.probes.feature_trajectory(outcome, data, n_samples=4, n_modes=2, seed=s) for s in (1, 2))
+    assert len(few.products[0]) == 4
+    assert few.products[0].n_modes == 2
+    assert not torch.allclose(few.products[0].matrix, other.products[0].matrix)
+    assert path.table()["with_start"].iloc[0] == pytest.approx(1)
+    assert path.table()["with_end"].iloc[-1] == pytest.approx(1)
+    assert path.table()["with_end"].iloc[0] < 1
+    with pytest.raises(TypeError, match="follows trained networks"):
+        ps.probes.feature_trajectory(object(), data)

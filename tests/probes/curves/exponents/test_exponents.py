@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -172,3 +174,11 @@ def test_ranks_of_a_bin_have_their_geometric_mean():
     a, b = edges[:-1], edges[1:]
     np.testing.assert_allclose(ranks, np.exp((gammaln(b) - gammaln(a)) / (b - a)), rtol=1e-10)
     np.testing.assert_allclose(means, [power[i - 1 : j - 1].mean() for i, j in zip(a, b)])
+
+
+def test_a_dimension_that_is_known_is_taken_as_it_is():
+    x = ps.data.sphere(120, 3, seed=0)
+    grams = {"laplace": ps.models.laplace(1.0).kernel(x).ntk}
+    known = replace(ps.probes.effective_dimension(x), overlay=7.5)
+    assert ps.probes.expected_exponents(x, x[:, 0], grams, dimension=known).dimension.overlay == 7.5
+    assert ps.probes.expected_exponents(x, x[:, 0], grams).dimension.overlay != 7.5

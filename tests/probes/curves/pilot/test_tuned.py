@@ -108,3 +108,31 @@ def test_each_size_takes_everything_from_its_own_best_ridge(monkeypatch: pytest.
         assert values.tolist() == [10.0, 30.0]
     assert found.jitter == 3
     assert tuned_regression(gram, y, np.array([4, 8]))[0].wrong is None
+
+
+def test_images_are_averaged_along_each_side_that_is_too_long() -> None:
+    x = torch.randn(12, 2, 12, 5, generator=torch.Generator().manual_seed(0))
+    y = torch.stack([torch.arange(12.0), torch.arange(12.0) ** 2], 1)
+    data = ps.data.from_arrays(x, y, layout="channels_first", test_fraction=0.25)
+    ready = prepare(data, 10, resize=6)
+    assert tuple(ready.data.input_shape) == (2, 6, 5)
+    pooled = data.inputs.reshape(9, 2, 6, 2, 5).mean(3)
+    mean, std = pooled.mean((0, 2, 3), keepdim=True), pooled.std((0, 2, 3), correction=0, keepdim=True)
+    torch.testing.assert_close(ready.data.inputs, (pooled - mean) / std)
+    torch.testing.assert_close(ready.data.test.inputs, (data.test.inputs.reshape(3, 2, 6, 2, 5).mean(3) - mean) / std)
+    assert any("averaged from 12×5 to 6×5" in note for note in ready.notes)
+    centred = (data.targets - data.targets.mean(0)) / data.targets.std(0)
+    torch.testing.assert_close(ready.data.targets, centred)
+    assert ready.unit is None  # of two targets
+    assert ready.pilot == 9
+    one = prepare(ps.data.from_arrays(x, y[:, 1], layout="channels_first", test_fraction=0.0), 10, resize=6)
+    assert one.unit == pytest.approx(float(y[:, 1].std()))
+    assert tuple(one.data.test.inputs.shape) == (0, 2, 6, 5)
+    wide = prepare(ps.data.from_arrays(x.mT, y[:, 1], layout="channels_first", test_fraction=0.0), 10, resize=6)
+    assert tuple(wide.data.test.inputs.shape) == (0, 2, 5, 6)
+    for call, words in (
+        (lambda: prepare(data, 9), "at least 10 samples"),
+        (lambda: prepare(ps.data.from_arrays(torch.ones(12, 2) * 3, y[:, 0], test_fraction=0.0)), "are the same"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            call()

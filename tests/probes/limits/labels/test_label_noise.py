@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -10,6 +12,7 @@ import priorscope as ps
 from priorscope.probes import label_noise, label_noise_of_grams
 from priorscope.probes.limits.labels._label_noise import _candidates
 from priorscope.probes.limits.labels._left_out import RIDGES, left_out
+from priorscope.statistics import Interval
 
 
 def clusters(n, seed, n_classes=3):
@@ -151,3 +154,29 @@ def test_labels_that_nothing_predicts_are_not_suspected_one_by_one():
 def test_kernels_of_convolutions_are_tried_on_images_large_enough_on_both_sides():
     for shape, tried in (((1, 8, 8), True), ((1, 5, 20), False), ((1, 20, 5), False), ((40,), False)):
         assert ("vec-2" in _candidates(None, shape, 20)[0]) == tried, shape
+
+
+def test_counts_orders_and_worst_labels_by_hand():
+    clean = label_noise(ps.data.digits().subset(120, seed=0))
+    made = replace(
+        clean,
+        rate=Interval(0.3, 0.2, 0.4),
+        rows=np.array([10, 11, 12, 13, 14]),
+        labels=np.array([0, 1, 0, 1, 0]),
+        suggested=np.array([1, 0, 0, 1, 1]),
+        suspicion=np.array([-0.5, 0.9, 0.1, 0.4, -0.7]),
+        wrong=np.array([0.6, 0.1, 0.4, 0.5, 0.9]),
+        classes=("no", "yes"),
+    )
+    assert (made.n, made.count) == (5, 2)
+    assert made.left_out == 3 / 5
+    assert made.largest_class == 3 / 5
+    assert not made.learnt
+    assert made.order().tolist() == [4, 0, 2, 3, 1]
+    assert made.flagged().tolist() == [4, 0]  # a half is not more than a half
+    assert made.worst()["row"].tolist() == [14, 10]
+    assert made.worst(3)["row"].tolist() == [14, 10, 12]
+    assert made.worst(3)["label"].tolist() == ["no", "no", "no"]
+    assert made.worst(3)["suggested"].tolist() == ["yes", "yes", "no"]
+    sure = replace(made, suspicion=np.ones(5))
+    assert sure.learnt
