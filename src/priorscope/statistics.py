@@ -287,11 +287,11 @@ def fit_power_law(x: Sequence[float] | ArrayLike, y: Sequence[float] | ArrayLike
     def slope_of(curves: NDArray[np.float64]) -> float:
         return float(np.log(curves.mean(0)) @ centred) / spread
 
+    slope, mean = slope_of(seeds), np.log(seeds.mean(0))
     if len(seeds) > 1:
         found = seed_interval(seeds, slope_of, level=level)
-        slope, mean = found.value, np.log(seeds.mean(0))
     else:
-        slope, mean, freedom = slope_of(seeds), np.log(seeds[0]), len(log_x) - 2
+        freedom = len(log_x) - 2
         residuals = mean - mean.mean() - slope * centred
         error = (float(residuals @ residuals) / freedom / spread) ** 0.5 if freedom else np.inf
         half = _student(freedom, level) * error if freedom else np.inf
