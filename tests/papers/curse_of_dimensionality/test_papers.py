@@ -105,7 +105,7 @@ def test_data_efficiency() -> None:
         assert _judged("dide", "S0.8", table).verdict == wanted, late
 
 
-def test_rotated_pixels() -> None:
+def test_rotated_pixels(as_recorded) -> None:
     def table(gap: float, closes: bool) -> pd.DataFrame:
         share = lambda m: gap * (500 / m if closes else m / 50000)  # noqa: E731
         return _table(
@@ -114,6 +114,7 @@ def test_rotated_pixels() -> None:
         )
 
     assert _judged("rotated-sota", "S0.10", table(0.1, True)).verdict == "holds"
+    as_recorded(load("rotated-sota"), table(0.1, True), made_up=True)
     opening = _judged("rotated-sota", "S0.10", table(0.05, False))
     assert [check.verdict for check in opening.checks] == ["holds", "fails"]
     assert [check.verdict for check in _judged("rotated-sota", "S0.10", table(0.3, False)).checks] == ["fails", "fails"]

@@ -48,7 +48,8 @@ def test_circles(networks, wanted):
     assert judge_claim(claim, circles(**networks)).verdict == wanted
 
 
-def test_circles_that_were_not_fitted_decide_nothing():
+def test_circles_that_were_not_fitted_decide_nothing(as_recorded):
+    as_recorded(_circles.PAPER, circles(normalised=(0.99, 0.52, 0.5)), made_up=True)
     unfitted = circles(normalised=(0.99, 0.52, 0.5)).assign(train_bottom=0.5)  # at chance on its training set too
     found = checks(_circles, unfitted)
     assert found["residual networks, other planes"] == "not shown"

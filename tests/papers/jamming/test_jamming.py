@@ -56,8 +56,9 @@ def known(slope: float = 1.0, jump: float = 0.75) -> pd.DataFrame:
     return pd.concat([table, smooth.assign(n_negative=0.43 * 300, n_positive=160)], ignore_index=True)
 
 
-def test_claims_know_the_papers_table_and_its_opposites():
+def test_claims_know_the_papers_table_and_its_opposites(as_recorded):
     right = known()
+    as_recorded(PAPER, right, made_up=True)
     for id_ in ("J.1", "J.2", "J.3", "J.6", "J.9", "J.10", "J.5"):
         assert verdict(id_, right) == "holds", (id_, judge_claim(CLAIMS[id_], right))
     assert verdict("J.4", right) == "holds with changes"

@@ -24,7 +24,8 @@ def known(dense: float = 0.02, conv: float = 0.02, done: float = 1.0) -> pd.Data
     return pd.DataFrame(rows)
 
 
-def test_the_claim_knows_the_papers_table_and_its_opposites():
+def test_the_claim_knows_the_papers_table_and_its_opposites(as_recorded):
+    as_recorded(PAPER, known(), made_up=True)
     assert judge_claim(CLAIM, known()).verdict == "holds"
     assert judge_claim(CLAIM, known(dense=-0.02)).verdict == "fails"
     assert judge_claim(CLAIM, known(conv=-0.02)).verdict == "fails"

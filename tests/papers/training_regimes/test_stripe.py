@@ -27,7 +27,8 @@ def known(power: float = 0.5, gain: float = 0.5, done: float = 1.0) -> pd.DataFr
     return pd.DataFrame(rows)
 
 
-def test_claims_know_the_papers_table_and_its_opposites():
+def test_claims_know_the_papers_table_and_its_opposites(as_recorded):
+    as_recorded(PAPER, known(), made_up=True)
     found = judge_claim(CLAIMS["L.14"], known())
     assert found.verdict == "holds"
     assert abs(found.measured - 0.5) < 1e-6
