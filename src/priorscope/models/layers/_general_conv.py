@@ -66,17 +66,20 @@ class GeneralConv(Layer):
     @property
     def strides(self) -> tuple[int, ...]:
         """Stride of each axis."""
-        return self.stride or ()
+        assert self.stride is not None
+        return self.stride
 
     @property
     def dilations(self) -> tuple[int, ...]:
         """Pixels between the taps of each axis."""
-        return self.dilation or ()
+        assert self.dilation is not None
+        return self.dilation
 
     @property
     def pads(self) -> tuple[tuple[int, int], ...]:
         """Pixels of padding before and after each axis."""
-        return self.padding or ()
+        assert self.padding is not None
+        return self.padding
 
     @property
     def centres(self) -> bool | None:

@@ -59,12 +59,14 @@ class GeneralAvgPool(Layer):
     @property
     def strides(self) -> tuple[int, ...]:
         """Stride of each axis."""
-        return self.stride or ()
+        assert self.stride is not None
+        return self.stride
 
     @property
     def pads(self) -> tuple[int, ...]:
         """Zeros on either side of each axis."""
-        return self.padding or ()
+        assert self.padding is not None
+        return self.padding
 
     def output_shape(self, shape: Shape, width: int = 1) -> Shape:
         sizes = [s + 2 * p - w for s, p, w in zip(shape[1:], self.pads, self.window)]

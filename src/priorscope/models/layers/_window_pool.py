@@ -56,22 +56,28 @@ class AvgPool(Layer):
         if self.stride is None:
             object.__setattr__(self, "stride", self.window)
 
+    @property
+    def step(self) -> int:
+        """The stride, which is the window where none was given."""
+        assert self.stride is not None
+        return self.stride
+
     def output_shape(self, shape: Shape, width: int = 1) -> Shape:
-        return _pooled_shape("AvgPool", shape, self.window, self.stride or self.window)
+        return _pooled_shape("AvgPool", shape, self.window, self.step)
 
     def module(self, shape: Shape, width: int, build: Build) -> nn.Module:
         self.output_shape(shape)
-        return WindowPoolModule(self.window, self.stride or self.window, mean=True)
+        return WindowPoolModule(self.window, self.step, mean=True)
 
     def need(self, after: Need) -> Need:
         return Need.FULL
 
     def propagate(self, cov: Covariance, need: Need) -> Covariance:
         spatial = self.output_shape((1, *cov.spatial))[1:]
-        return _pooled(cov, spatial, self.window, self.stride or self.window, mean=True).reduced(need)
+        return _pooled(cov, spatial, self.window, self.step, mean=True).reduced(need)
 
     def lower(self, program: Program, register: int, space: Space) -> None:
-        program.pool(register, space, self.window, self.stride or self.window, mean=True)
+        program.pool(register, space, self.window, self.step, mean=True)
 
     def stage_strides(self) -> tuple[int, ...]:
         return (1, 1)
@@ -94,22 +100,28 @@ class SumPool(Layer):
         if self.stride is None:
             object.__setattr__(self, "stride", self.window)
 
+    @property
+    def step(self) -> int:
+        """The stride, which is the window where none was given."""
+        assert self.stride is not None
+        return self.stride
+
     def output_shape(self, shape: Shape, width: int = 1) -> Shape:
-        return _pooled_shape("SumPool", shape, self.window, self.stride or self.window)
+        return _pooled_shape("SumPool", shape, self.window, self.step)
 
     def module(self, shape: Shape, width: int, build: Build) -> nn.Module:
         self.output_shape(shape)
-        return WindowPoolModule(self.window, self.stride or self.window, mean=False)
+        return WindowPoolModule(self.window, self.step, mean=False)
 
     def need(self, after: Need) -> Need:
         return Need.FULL
 
     def propagate(self, cov: Covariance, need: Need) -> Covariance:
         spatial = self.output_shape((1, *cov.spatial))[1:]
-        return _pooled(cov, spatial, self.window, self.stride or self.window, mean=False).reduced(need)
+        return _pooled(cov, spatial, self.window, self.step, mean=False).reduced(need)
 
     def lower(self, program: Program, register: int, space: Space) -> None:
-        program.pool(register, space, self.window, self.stride or self.window, mean=False)
+        program.pool(register, space, self.window, self.step, mean=False)
 
     def stage_strides(self) -> tuple[int, ...]:
         return (1, 1)
