@@ -197,3 +197,44 @@ def test_many_digits_agree_where_double_precision_can_and_go_on_where_it_cannot(
 def test_bad_input_is_told(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+def dense_error(teacher, student, train, test, ridge=0.0):
+    """The variance of Z(x) - a·Z, one place at a time."""
+    K = student.kernel(train).ntk.double() + ridge * torch.eye(len(train), dtype=torch.float64)
+    found = []
+    for x in test.split(1):
+        a = torch.linalg.solve(K, student.kernel(train, x).ntk.double())[:, 0]
+        k = teacher.kernel(train, x).ntk.double()[:, 0]
+        found.append(float(1 - 2 * a @ k + a @ teacher.kernel(train).ntk.double() @ a))
+    return np.mean(found)
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.3])
+@pytest.mark.parametrize("same", [True, False])
+def test_every_number_of_points_is_a_regression_of_its_own(ridge, same):
+    teacher = ps.models.laplace(1.5)
+    student = teacher if same else ps.models.matern(1.5, bandwidth=0.7)
+    train, test = teacher_points("sphere", 2, 14, seed=1), teacher_points("sphere", 2, 5, seed=2)
+    found = expected_errors(teacher, student, train, test, [3, 8], ridge)
+    wanted = [dense_error(teacher, student, train[:p], test, ridge) for p in (3, 8)]
+    np.testing.assert_allclose(found, wanted, rtol=1e-8)
+
+
+def test_errors_on_each_domain_are_those_of_its_points():
+    kernels = ps.models.laplace(1.5), ps.models.laplace(0.8)
+    lattice = ps.probes.teacher_student(*kernels, 1, (4, 8), domain="lattice", draws=2, n_test=6, seed=3)
+    for draw in range(2):
+        test = teacher_points("torus", 1, 6, seed=2 * (3 * 2 + draw) + 1)
+        wanted = [dense_error(*kernels, teacher_points("lattice", 1, n), test) for n in (4, 8)]
+        np.testing.assert_allclose(lattice.errors[draw], wanted, rtol=1e-8)
+    for domain in ("sphere", "torus"):
+        found = ps.probes.teacher_student(*kernels, 2, (8, 4), domain=domain, draws=1, n_test=6, ridge=0.1, seed=3)
+        train, test = teacher_points(domain, 2, 8, seed=6), teacher_points(domain, 2, 6, seed=7)
+        np.testing.assert_allclose(
+            found.errors[0], [dense_error(*kernels, train[:p], test, 0.1) for p in (4, 8)], rtol=1e-8
+        )
+        assert found.sizes.tolist() == [4, 8]
+        assert found.theory is None  # with a ridge there is no exponent to compare with
+    with pytest.raises(ValueError, match="is no multiple of side = 5"):
+        lattice_error(np.ones(16), np.ones(16), 5)

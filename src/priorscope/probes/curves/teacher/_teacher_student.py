@@ -172,7 +172,7 @@ def teacher_student(
         test = teacher_points("torus" if domain == "lattice" else domain, dim, n_test, seed=at + 1)
         if domain == "lattice":
             found = [
-                float(expected_errors(teacher, student, teacher_points(domain, dim, n), test, [n], ridge)[0])
+                expected_errors(teacher, student, teacher_points(domain, dim, n), test, [n], ridge).item()
                 for n in ordered
             ]
         else:
