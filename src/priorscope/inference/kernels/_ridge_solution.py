@@ -54,10 +54,7 @@ def solved(
         >>> found.residuals.ravel().round(6).tolist()
         [-1.5, -1.5, 3.0]
     """
-    most = (
-        LEAST * float(weights @ kernel.diagonal()) / max(len(kernel) - 1, 1)
-    )  # no mean eigenvalue is above the mean of traces
-    r = ridge if ridge >= most else max(ridge, LEAST * mean_eigenvalue(kernel, weights))
+    r = max(ridge, LEAST * mean_eigenvalue(kernel, weights))
     K = kernel if overwrite else kernel.copy()
     K[np.diag_indices_from(K)] += r / weights
     factor, failed = sla.lapack.dpotrf(K.T, lower=1, clean=0, overwrite_a=1)  # in place: K is symmetric
