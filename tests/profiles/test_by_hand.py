@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,9 +14,11 @@ from sklearn.svm import SVC
 from torch import nn
 
 import priorscope as ps
+from priorscope.probes import Kept, Shared
 from priorscope.probes.curves.pilot._prepare import prepare
-from priorscope.profiles import _trained
+from priorscope.profiles import _memory, _progress, _trained, _why
 from priorscope.profiles._classical import _scale_gamma, _scores
+from priorscope.profiles._design import Design
 from priorscope.profiles._held_out import Truth
 from priorscope.profiles._kernel_distance import distance_at_width, short_run
 from priorscope.profiles._network import _first, network_distance
@@ -204,3 +207,96 @@ def test_rows_with_features_know_the_shape_of_signals_and_images(monkeypatch, sh
         "fcn-2 + features",
     ]  # the best of the distance alone
     assert {offer.settings[0].input_shape for offer in offers} == {told}
+
+
+def test_memory_is_read_from_the_system_and_the_peak_counted_from_the_start(monkeypatch, tmp_path):
+    status, clear = tmp_path / "status", tmp_path / "clear"
+    status.write_text("Name: python\nVmHWM:   30720 kB\nVmRSS:   10240 kB\nThreads: 1\n")
+    monkeypatch.setattr(_memory, "_STATUS", status)
+    monkeypatch.setattr(_memory, "_CLEAR", clear)
+    assert _memory.resident() == 10.0
+    with _memory.PeakMemory(start=12.0) as peak:
+        assert clear.read_text() == "5"
+    assert peak.megabytes == 18.0
+    with _memory.PeakMemory(start=50.0) as peak:
+        pass
+    assert peak.megabytes == 0.0
+    status.unlink()
+    highest = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    assert _memory.resident() == pytest.approx(highest, rel=0.1)
+
+
+def test_the_time_left_is_told_by_the_work_that_is_done(monkeypatch):
+    now, said = [100.0], []
+    monkeypatch.setattr(_progress.clock, "perf_counter", lambda: now[0])
+    progress = _progress.Progress(said.append)
+    progress.say("before", 0.0)
+    progress.expect(6.0)
+    progress.expect(2.0)
+    for words, work, seconds in (("one", 2.0, 0.0), ("two", 4.0, 10.0), ("three", 4.0, 20.0), ("over", 1.0, 30.0)):
+        now[0] += seconds
+        progress.say(words, work)
+    progress.finish()
+    assert [step.done for step in said] == [0.0, 0.0, 0.25, 0.75, 1.0, 1.0]
+    assert [step.left for step in said] == [None, None, 30.0, 10.0, 0.0, None]
+    assert str(said[2]) == "two (25 %, about 30 s left)"
+    assert str(said[4]) == "over (100 %, about 1 s left)"
+    _progress.Progress(None).say("nobody listens", 1.0)
+
+
+def test_parts_are_nested_rings_of_folds_and_every_sample_is_tested_alike():
+    labels = np.repeat([0, 1], [12, 20]).repeat(1)
+    design = Design.of(16, draws=2, labels=np.tile(labels[8:24], 2), seed=3)
+    assert (len(design), design.eighths, design.few) == (32, (2, 3, 4, 5, 6, 7), (2, 4, 6))
+    assert Design.of(8, draws=1).eighths == (4, 5, 6, 7)
+    assert design.sizes((1, 3, 7)).tolist() == [2, 6, 14]
+    for draw in range(2):
+        rows = np.concatenate(design.folds[draw])
+        assert sorted(rows.tolist()) == list(range(16 * draw, 16 * draw + 16))
+        small, large = design.part(draw, 6, 3), design.part(draw, 6, 5)
+        assert set(small.train) < set(large.train)
+        assert set(small.train) | set(small.test) == set(rows)
+        assert not set(small.train) & set(small.test)
+        np.testing.assert_array_equal(small.train, np.concatenate([design.folds[draw][k] for k in (6, 7, 0)]))
+        assert (small.draw, small.turn, small.size) == (draw, 6, 6)
+    tested = np.bincount(np.concatenate([p.test for p in design.parts((3,))]), minlength=32)
+    assert tested.tolist() == [5] * 32
+    assert [(p.draw, p.turn, len(p.train)) for p in design.parts((2, 4), (0, 4), spread=True)] == [
+        (0, 0, 4), (1, 4, 4), (0, 0, 8), (1, 4, 8),
+    ]  # fmt: skip
+    assert [(p.draw, p.turn) for p in design.parts((2,), (0, 4))] == [(0, 0), (1, 0), (0, 4), (1, 4)]
+    for fold in Design.of(32, draws=1, labels=np.arange(32) % 2).folds[0]:
+        assert (fold % 2).sum() == 2  # labels spread evenly
+
+
+def test_reasons_name_what_is_shared_what_is_not_and_the_leading_modes():
+    moves = [
+        SimpleNamespace(move="shift", shared=Shared.YES, gain=1.1),
+        SimpleNamespace(move="mirror", shared=Shared.NO, gain=1.5),
+        SimpleNamespace(move="turn", shared=Shared.YES, gain=1.3),
+        SimpleNamespace(move="flip", shared=Shared.YES, gain=1.02),
+    ]
+    own = {"shift": Kept.INVARIANT, "mirror": Kept.INVARIANT, "turn": Kept.EQUIVARIANT}
+    power = np.linspace(0.1, 0.9, 12)
+    made = SimpleNamespace(
+        name="gap-1",
+        candidate=SimpleNamespace(words="pools"),
+        symmetries=own,
+        spectrum=SimpleNamespace(cumulative_power=power),
+    )
+    said = _why.reasons(made, moves)
+    assert said[0] == "pools"
+    assert said[1] == "gap-1 has a symmetry the labels share (shift)"
+    assert said[2].endswith("have other labels (mirror)")
+    assert said[3] == f"the 10 leading modes of its kernel hold {100 * power[9]:.0f} % of the target"
+    made.spectrum.cumulative_power = power[:4]
+    assert f"hold {100 * power[3]:.0f} %" in _why.reasons(made, moves)[3]
+    made.spectrum.cumulative_power = None
+    assert len(_why.reasons(made, [])) == 1
+    assert "“turn”" in _why.augmentation(moves, made)[0]
+    assert "by 30 %" in _why.augmentation(moves, made)[0]
+    assert "“turn”" in _why.augmentation(moves, None)[0]
+    assert (
+        _why.augmentation([moves[0], moves[1], moves[3]], made) == ()
+    )  # the model has it, the labels do not, too little
+    assert "“shift”" in _why.augmentation(moves[:1], None)[0]
