@@ -46,7 +46,7 @@ def check_conversion(module: nn.Module, signal: Signal, batches: Iterable[Tensor
         with torch.enable_grad(), WithoutDropout():
             theirs = _tensor(module(theirs_in * 1.0))
             again = _tensor(module(batch.clone()))
-            ours = network(ours_in * 1.0)
+            ours = network(ours_in)
         if _random_state() != chance:
             raise refused("a module that draws random numbers in its forward (other than dropout)")
         if theirs.shape[0] != len(batch) or theirs.numel() != ours.numel():
