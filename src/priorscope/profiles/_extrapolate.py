@@ -35,6 +35,7 @@ _COMMON = 0.7  # share of the variance of a forecast beyond the pilot that all k
 _FEW = "few mistakes of {}"  # a source of variance
 _NOISE = {0.0: 0.5, 0.25: 0.125, 0.5: 0.125, 0.75: 0.125, 0.9: 0.125}  # share of the lowest error that stays: belief
 _STAYS = "noise that stays"  # a source of variance, the same for all predictors
+_WIDE, _TAIL = 1.5, 0.25  # standard deviation of the level of a ratio that is not close to one, and the belief in it
 _HALF = 0.3  # mistakes added to a count, so that a perfect pilot keeps a finite logarithm (median of a Poisson rate)
 
 
@@ -154,17 +155,51 @@ def _floor(metric: Metric, samples: float) -> float:
     return _HALF / samples if metric.percent or metric is Metric.AUC else 1e-9
 
 
-def _prior(belief: Belief, metric: Metric, guide: Guide) -> tuple[Array, Array]:
-    """Precision of level and slope of a ratio, and precision times mean.
+@dataclass(frozen=True)
+class _Line:
+    """Level and slope of a ratio: their mean and covariance, how measured ratios enter, and what the prior adds."""
 
-    To a guide that is no predictor a ratio has any level.
+    mean: Array
+    covariance: Array
+    gain: Array
+    offset: Array
+
+
+def _line(ratio: Array, X: Array, C: Array, belief: Belief, metric: Metric, guide: Guide) -> _Line:
+    r"""The line through measured ratios of covariance C, by generalised least squares with a prior.
+
+    To a guide that is no predictor a ratio has any level. To another predictor its level has a normal prior with heavy tails,
+    a mixture of a narrow and a wide one, weighted by how well each explains the ratios (their marginal likelihood): most
+    predictors come close to their guide, and one that clearly does not is left where it was measured.
     """
-    if guide.held is not None:
-        level, slope = belief.level_sd**-2, belief.slope
-    else:
-        level, slope = 0.0, belief.mistakes if metric.percent else 0.0
-    P = np.diag([level, belief.slope_sd**-2])
-    return P, P @ np.array([belief.level, slope])
+    slope = belief.slope if guide.held is not None else belief.mistakes if metric.percent else 0.0
+    mean = np.array([belief.level, slope])
+    scales = (
+        [(np.inf, 1.0)] if guide.held is None else [(belief.level_sd, 1 - _TAIL), (max(_WIDE, belief.level_sd), _TAIL)]
+    )
+    inverse = np.linalg.inv(C)
+    found, scores = [], []
+    for sd, odds in scales:
+        P = np.diag([sd**-2, belief.slope_sd**-2])
+        covariance: Array = np.linalg.inv(X.T @ inverse @ X + P)
+        gain, offset = covariance @ X.T @ inverse, covariance @ P @ mean
+        found.append(_Line(gain @ ratio + offset, covariance, gain, offset))
+        if len(scales) > 1 and np.isfinite(sd):
+            S = C + X @ np.diag([sd**2, belief.slope_sd**2]) @ X.T
+            left = ratio - X @ mean
+            scores.append(np.log(odds) - 0.5 * (np.linalg.slogdet(S)[1] + left @ np.linalg.solve(S, left)))
+    if len(scores) < 2:
+        return found[-1]
+    w = np.exp(np.array(scores) - max(scores))
+    w /= w.sum()
+    middle = sum((k * one.mean for k, one in zip(w, found)), np.zeros(2))
+    spread = sum(
+        (k * (one.covariance + np.outer(one.mean - middle, one.mean - middle)) for k, one in zip(w, found)),
+        np.zeros((2, 2)),
+    )
+    gain = sum((k * one.gain for k, one in zip(w, found)), np.zeros_like(found[0].gain))
+    offset = sum((k * one.offset for k, one in zip(w, found)), np.zeros(2))
+    return _Line(middle, spread, gain, offset)
 
 
 def extrapolate(
@@ -209,16 +244,13 @@ def extrapolate(
     X = np.stack([np.ones_like(z), z], 1)
     scatter = _TRAINING**2 * np.cov(ratio_draws.T).reshape(len(z), len(z)) + np.diag(few)
     C = scatter + belief.nugget**2 * np.eye(len(z))
-    inverse = np.linalg.inv(C)
-    P, believed = _prior(belief, metric, guide)
-    spread_of_line = np.linalg.inv(X.T @ inverse @ X + P)
-    gain = spread_of_line @ X.T @ inverse
-    line = gain @ ratio + spread_of_line @ believed
+    line = _line(ratio, X, C, belief, metric, guide)
+    gain = line.gain
     top = max(float(to), float(sizes[-1])) * 20
     grid = np.geomspace(float(sizes[0]), top, 80)
     zg = np.log(grid / sizes[-1])
     A = np.stack([np.ones_like(zg), zg], 1)
-    log, stays = guide.at(grid) + A @ line, np.zeros_like(grid)
+    log, stays = guide.at(grid) + A @ line.mean, np.zeros_like(grid)
     if metric.percent:
         log = np.maximum(log, np.log(floor))
     elif guide.held is not None and metric in _SQUARES:
@@ -226,7 +258,7 @@ def extrapolate(
         def above(noise: float) -> Array:
             """The forecast where so much of every error is noise."""
             ends = np.log(np.maximum(np.exp(own_log) - noise, floor)), np.log(np.maximum(np.exp(base) - noise, floor))
-            carried = A @ (gain @ (ends[0] - ends[1]) + spread_of_line @ believed)
+            carried = A @ (gain @ (ends[0] - ends[1]) + line.offset)
             guided = np.maximum(np.exp(guide.at(grid)) - noise, 0.05 * np.exp(guide.at(grid)))
             found: Array = np.log(noise + guided * np.exp(carried))
             return found
@@ -240,7 +272,7 @@ def extrapolate(
     centred = ratio_draws - ratio_draws.mean(0)
     sampling = _TRAINING**2 * (centred @ weight.T + guide.draws[:, None]).var(0)
     rare = np.maximum(weight**2 @ few, few[-1])  # sizes share their samples: several hardly say more than the last
-    prior = ((A @ spread_of_line) * A).sum(1) - ((weight @ scatter) * weight).sum(1)
+    prior = ((A @ line.covariance) * A).sum(1) - ((weight @ scatter) * weight).sum(1)
     prior = np.maximum(prior, 0.0) + (belief.drift * np.maximum(zg, 0.0)) ** 2
     growth = interpolate_over_log(grid, guide.grid, guide.variance)
     total = sampling + prior + growth + rare + stays
