@@ -15,10 +15,13 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from torch import nn
 
+from priorscope.data import Split
+from priorscope.inference import TrainingRun
 from priorscope.models import UserNetwork
 from priorscope.sklearn import Encode, KernelMachine, Shortlist, Shrink, TrainedNetwork
 from priorscope.sklearn._left_out import closed_form, folds_of, may_be_closed, refitted, scores_of
 from priorscope.sklearn._loss import Problem, losses
+from priorscope.sklearn._names import model_named
 from priorscope.sklearn._shortlist import _loss
 
 RNG = np.random.default_rng(0)
@@ -277,3 +280,28 @@ def test_networks_by_text_and_those_that_were_read_before(tmp_path, monkeypatch)
     both = TrainedNetwork(nn.Linear(3, 2), **settings).fit(x, np.stack([y, 5 + 0 * y + x[:, 0]], 1)).predict(x)
     assert both.shape == (60, 2)
     assert np.abs(both[:, 1] - 5 - x[:, 0]).mean() < 0.2  # in the units of the targets
+
+
+@pytest.mark.parametrize(
+    ("settings", "steps", "batch"),
+    [
+        ({"epochs": 3, "batch_size": 4, "min_steps": 1}, 15, 4),
+        ({"epochs": 2.5, "batch_size": 100, "min_steps": 1}, 2, 20),
+        ({"epochs": 0.1, "batch_size": 4, "min_steps": 7}, 7, 4),
+        ({"epochs": 3, "batch_size": 5, "min_steps": 2, "learning_rate": 0.2, "seed": 4, "width": 9}, 12, 5),
+    ],
+)
+def test_a_network_is_trained_for_its_epochs(settings, steps, batch):
+    """As many steps as epochs hold batches, by the run that one would write oneself."""
+    x = np.random.default_rng(0).normal(size=(20, 3)) * 5 + 1
+    y = 100 + 20 * x[:, 0]
+    fitted = TrainedNetwork("fcn-1", **settings).fit(x, y)
+    assert fitted.steps_ == steps
+    inputs = torch.from_numpy((x - x.mean(0)) / x.std(0)).float()
+    targets = torch.from_numpy((y - y.mean()) / y.std()).float()[:, None]
+    seed = settings.get("seed", 0)
+    net = model_named("fcn-1", (3,)).network((3,), width=settings.get("width", 256), outputs=1, seed=seed)
+    rate = settings.get("learning_rate", 0.01)
+    run = TrainingRun(net, Split(inputs, targets), learning_rate=rate, batch_size=batch, centre=True, seed=seed)
+    want = run.advance(steps).predict(inputs)[:, 0].double().numpy() * y.std() + y.mean()
+    np.testing.assert_allclose(fitted.predict(x), want, rtol=1e-5)
