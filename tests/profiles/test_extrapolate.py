@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import norm
@@ -9,7 +11,15 @@ from scipy.stats import norm
 import priorscope as ps
 from priorscope.profiles import Kind, Metric, _extrapolate
 from priorscope.profiles._design import Design
-from priorscope.profiles._extrapolate import BELIEFS, Guide, bootstrap_weights, extrapolate, measured_ratio, ratio_of
+from priorscope.profiles._extrapolate import (
+    BELIEFS,
+    Belief,
+    Guide,
+    bootstrap_weights,
+    extrapolate,
+    measured_ratio,
+    ratio_of,
+)
 from priorscope.profiles._held_out import HeldOut, Truth
 
 
@@ -230,3 +240,48 @@ def test_pure_noise_of_ten_classes_is_forecast_near_ninety_per_cent() -> None:
         assert 0.8 < row.estimate.value <= 1.0
         assert row.estimate.contains(0.9)
     assert found.verdict()[0].startswith("Nothing tried here")
+
+
+@pytest.mark.parametrize("ratio", [[0.3, 0.2, 0.1], [2.6, 2.4, 2.2], [-0.1, 0.9, 0.6]])
+def test_level_and_slope_are_those_of_the_posterior_added_up_on_a_grid(ratio) -> None:
+    """Bayes by brute force: likelihood times a normal prior of the slope and a mixture of two for the level, on 2,000 by 400 points."""
+    z = np.log(np.array([50.0, 100.0, 150.0]) / 150)
+    X = np.stack([np.ones(3), z], 1)
+    C = 0.04 * np.eye(3) + 0.09
+    belief = Belief(slope=0.1, slope_sd=0.15, nugget=0.0, drift=0.0, level=0.1, level_sd=0.3)
+    found = _extrapolate._line(
+        np.array(ratio), X, C, belief, Metric.MISCLASSIFICATION, replace(guide_of(0.5), held=power_law(0.5, 1.0, 0))
+    )
+    a, b = np.meshgrid(np.linspace(-5, 6, 2000), np.linspace(-0.9, 1.1, 400), indexing="ij")
+    left = np.array(ratio) - (a[..., None] + b[..., None] * z)
+    log = -0.5 * np.einsum("abi,ij,abj->ab", left, np.linalg.inv(C), left) + norm.logpdf(b, 0.1, 0.15)
+    p = np.exp(log - log.max()) * (0.75 * norm.pdf(a, 0.1, 0.3) + 0.25 * norm.pdf(a, 0.1, 1.5))
+    p /= p.sum()
+    mean = np.array([(p * a).sum(), (p * b).sum()])
+    centred = np.stack([a - mean[0], b - mean[1]])
+    np.testing.assert_allclose(found.mean, mean, atol=2e-3)
+    np.testing.assert_allclose(found.covariance, np.einsum("kab,lab,ab->kl", centred, centred, p), atol=2e-3)
+    np.testing.assert_allclose(found.gain @ ratio + found.offset, mean, atol=2e-3)
+
+
+def test_a_level_clearly_measured_is_left_and_one_hardly_seen_is_drawn_to_the_belief() -> None:
+    z = np.log(np.array([50.0, 100.0, 150.0]) / 150)
+    X = np.stack([np.ones(3), z], 1)
+    belief = Belief(slope=0.0, slope_sd=0.15, nugget=0.0, drift=0.0, level=0.1, level_sd=0.2)
+
+    def level(ratio, sd):
+        C = sd**2 * (np.eye(3) + 1)
+        return _extrapolate._line(
+            np.full(3, ratio),
+            X,
+            C,
+            belief,
+            Metric.MISCLASSIFICATION,
+            replace(guide_of(0.5), held=power_law(0.5, 1.0, 0)),
+        ).mean[0]
+
+    assert level(3.0, 0.4) > 2.5  # wrong on half of the pilot where its guide hardly errs
+    assert level(0.5, 0.4) < 0.3  # half as many mistakes more, of a few
+    assert level(0.5, 0.02) == pytest.approx(0.5, abs=0.01)
+    free = _extrapolate._line(np.full(3, 3.0), X, np.eye(3), belief, Metric.SQUARED_ERROR, guide_of(0.5))
+    assert free.mean.tolist() == pytest.approx([3.0, 0.0])

@@ -181,7 +181,7 @@ def _line(ratio: Array, X: Array, C: Array, belief: Belief, metric: Metric, guid
     found, scores = [], []
     for sd, odds in scales:
         P = np.diag([sd**-2, belief.slope_sd**-2])
-        covariance: Array = np.linalg.inv(X.T @ inverse @ X + P)
+        covariance: Array = np.asarray(np.linalg.inv(X.T @ inverse @ X + P), dtype=np.float64)
         gain, offset = covariance @ X.T @ inverse, covariance @ P @ mean
         found.append(_Line(gain @ ratio + offset, covariance, gain, offset))
         if len(scales) > 1 and np.isfinite(sd):
