@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from priorscope.data import load, read_idx
+from priorscope.data.formats._idx import IDX, read_idx_folder
 
 
 def idx(shape, raw, kind=8, axes=None):
@@ -56,3 +57,51 @@ def test_a_test_part_of_one_file_is_refused(tmp_path):
         load(tmp_path)
     one = load(tmp_path / "train-images-idx3-ubyte", target="train-labels-idx1-ubyte", test_fraction=0)
     assert sorted((one.inputs * 255).round().flatten().int().tolist()) == np.arange(16).tolist()
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"), [(0x08, "u1"), (0x09, "i1"), (0x0B, ">i2"), (0x0C, ">i4"), (0x0D, ">f4"), (0x0E, ">f8")]
+)
+def test_numbers_of_every_type_come_back(tmp_path, code, kind):
+    values = np.array([[1, 2, 100], [0, 7, 99]]).astype(kind)
+    (tmp_path / "a-idx2").write_bytes(idx((2, 3), values.tobytes(), kind=code))
+    found = read_idx(tmp_path / "a-idx2")
+    assert found.tolist() == values.tolist()
+    assert found.dtype == np.dtype(kind).newbyteorder("=")
+
+
+def test_folders_with_and_without_a_test_part_and_files_known_by_their_beginning(tmp_path):
+    files = {
+        "train-images.idx3-ubyte": idx((4, 2, 2), bytes(range(16))),
+        "train-labels.idx1-ubyte": idx((4,), bytes([0, 1, 0, 1])),
+    }
+    for name, raw in files.items():
+        (tmp_path / name).write_bytes(raw)
+    train, test = read_idx_folder(tmp_path)
+    assert test is None
+    assert (train[0].shape, train[1].tolist()) == ((4, 2, 2), [0, 1, 0, 1])
+    (tmp_path / "test-images-idx3-ubyte").write_bytes(idx((1, 2, 2), bytes(4)))
+    (tmp_path / "test-labels-idx1-ubyte").write_bytes(idx((1,), bytes([1])))
+    _, test = read_idx_folder(tmp_path)
+    assert (test[0].shape, test[1].tolist()) == ((1, 2, 2), [1])
+    (tmp_path / "test-images-idx3-ubyte").unlink()
+    with pytest.raises(ValueError, match="has test-labels-idx1-ubyte and not the other"):
+        read_idx_folder(tmp_path)
+    for lacking in files:
+        half = tmp_path / lacking.split(".")[0]
+        half.mkdir()
+        kept = next(name for name in files if name != lacking)
+        (half / kept).write_bytes(files[kept])
+        with pytest.raises(ValueError, match="needs train-images-idx3-ubyte and train-labels-idx1-ubyte"):
+            read_idx_folder(half)
+    plain = tmp_path / "plain"
+    plain.write_bytes(files["train-images.idx3-ubyte"])
+    assert IDX.owns(plain)
+    for other in (b"\0\0\x08", b"\1\0\x08\x03", b"\0\0\x07\x03", b"\0\0\x08\x00", b"\0\0\x08\x09"):
+        plain.write_bytes(other + bytes(8) * (len(other) == 4))
+        assert not IDX.owns(plain)
+    named = tmp_path / "plain.bin"
+    named.write_bytes(files["train-images.idx3-ubyte"])
+    assert not IDX.owns(named)  # a suffix says what it is
+    with pytest.raises(FileNotFoundError, match="should lie beside it as plain"):
+        load(tmp_path / "train-labels.idx1-ubyte", target="plain-labels")

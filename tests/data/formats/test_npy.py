@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+import torch
 
 from priorscope.data import load
+from priorscope.data.formats._array_names import assign_roles
 
 X = np.random.default_rng(0).normal(size=(20, 3))
 
@@ -72,3 +74,58 @@ def test_an_array_is_known_by_its_first_bytes(tmp_path):
     np.save(tmp_path / "a.npy", X)
     (tmp_path / "a.npy").rename(tmp_path / "noname")
     assert load(tmp_path / "noname").input_shape == (2,)
+
+
+def test_folders_of_arrays_are_told_apart_by_name_or_by_shape(tmp_path):
+    x, y = np.arange(24.0).reshape(8, 3), np.arange(8) % 2
+    np.save(tmp_path / "first.npy", x)
+    np.save(tmp_path / "second.npy", y)
+    (tmp_path / ".hidden.npy").write_bytes(b"not an array")
+    (tmp_path / "folder.npy").mkdir()
+    data = load(tmp_path, test_fraction=0.0)
+    assert data.input_shape == (3,)
+    assert any("inputs: the array first; targets: the array second" in note for note in data.notes)
+    turned = load(tmp_path, target="second.npy", test_fraction=0.0)
+    assert torch.equal(turned.inputs, data.inputs)
+    np.save(tmp_path / "second.npy", np.stack([y, y + 1], 1))
+    with pytest.raises(ValueError, match="needs arrays for inputs"):
+        load(tmp_path)
+    assert load(tmp_path, target="second", classes="real", test_fraction=0.0).n_outputs == 2
+    both = tmp_path / "both"
+    both.mkdir()
+    for name, value in {"x_train": x, "y_train": y, "x_test": x[:3], "y_test": y[:3]}.items():
+        np.save(both / f"{name}.npy", value)
+    parts = load(both)
+    assert (len(parts.train), len(parts.test)) == (8, 3)
+
+
+@pytest.mark.parametrize(
+    ("names", "target", "roles"),
+    [
+        (["x", "y"], None, ("x", "y", None)),
+        (["X_train", "labels", "y_train", "x_test", "y_test"], None, ("X_train", "y_train", ("x_test", "y_test"))),
+        (["images", "labels", "weights"], "weights", ("images", "weights", None)),
+        (["x_train", "y_train", "other"], "other", ("x_train", "other", None)),
+        (["a", "b"], "a", ("b", "a", None)),
+        (["data", "target", "data_val", "target_val"], None, ("data", "target", ("data_val", "target_val"))),
+    ],
+)
+def test_roles_by_name(names, target, roles):
+    found = assign_roles(names, lambda name: (4, 2), "t", target)
+    assert (found.x, found.y, found.test) == roles
+
+
+def test_roles_that_could_be_read_two_ways_are_refused():
+    def shape(name):
+        return {"a": (4,), "b": (4, 1), "c": (5, 2), "d": (), "e": (4, 2)}[name]
+
+    for names in (["a", "b"], ["a", "c"], ["a", "d"], ["a", "b", "e"]):
+        with pytest.raises(ValueError, match="needs arrays for inputs"):
+            assign_roles(names, shape, "t")
+    assert (assign_roles(["a", "e"], shape, "t").x, assign_roles(["e", "b"], shape, "t").y) == ("e", "b")
+    with pytest.raises(ValueError, match="holds x and inputs, which could be the same thing"):
+        assign_roles(["x", "inputs", "y"], shape, "t")
+    with pytest.raises(ValueError, match="one of the names, not 0"):
+        assign_roles(["x", "y"], shape, "t", 0)
+    with pytest.raises(ValueError, match="has no array 'z'"):
+        assign_roles(["x", "y"], shape, "t", "z")
