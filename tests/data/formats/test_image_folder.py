@@ -114,3 +114,45 @@ def test_common_size_holds_for_the_test_part_too(tmp_path):
         file.unlink()
     with pytest.raises(ValueError, match="val holds no pictures"):
         load(tmp_path)
+
+
+def test_sizes_and_channels_are_those_asked_for(tmp_path):
+    folder(tmp_path, lambda p, place: Image.fromarray(p).save(place))
+    side = PIXELS.shape[1]
+    assert load(tmp_path, size=1).input_shape == (1, 1, 1)
+    assert load(tmp_path, size=(2, 3)).input_shape == (1, 2, 3)
+    coloured = load(tmp_path, channels=3)
+    assert coloured.input_shape == (3, side, PIXELS.shape[2])
+    assert torch.equal(coloured.inputs[:, 0], coloured.inputs[:, 2])
+    for bad in ((0, 3), (3, 0)):
+        with pytest.raises(ValueError, match="size must be at least 1"):
+            load(tmp_path, size=bad)
+    one = tmp_path / "a" / "0.png"
+    Image.fromarray(PIXELS[0]).resize((side + 1, side + 2)).save(one)
+    with pytest.raises(ValueError, match=rf"got 2 sizes, such as {side}×{PIXELS.shape[2]} and {side + 2}×{side + 1}"):
+        load(tmp_path)
+
+
+def test_pictures_of_sixteen_bits_span_the_same_range_and_others_are_refused(tmp_path):
+    folder(tmp_path, lambda p, place: Image.fromarray(257 * p.astype(np.uint16)).save(place))
+    data = load(tmp_path, test_fraction=0)
+    expected = torch.from_numpy(PIXELS[:, None].copy()).float() / 255
+    assert sorted(data.inputs.flatten(1).tolist()) == sorted(expected.flatten(1).tolist())
+    assert any("pictures of 16 bits were brought to 8" in note for note in data.notes)
+    for bad in (-1, 65536):
+        values = PIXELS[0].astype(np.int32)
+        values[0, 0] = bad
+        (tmp_path / "a" / "0.png").unlink(missing_ok=True)
+        Image.fromarray(values).save(tmp_path / "a" / "0.tiff")
+        with pytest.raises(ValueError, match="a/0.tiff holds values from"):
+            load(tmp_path)
+
+
+def test_hidden_folders_and_transparency_are_told(tmp_path):
+    folder(tmp_path, lambda p, place: Image.fromarray(p).convert("LA").save(place))
+    (tmp_path / ".cache").mkdir()
+    Image.fromarray(PIXELS[0]).save(tmp_path / ".cache" / "x.png")
+    data = load(tmp_path, test_fraction=0)
+    assert data.n_outputs in (1, 2)
+    assert set(data.classes) == {"a", "b"}
+    assert any("lost their transparency" in note for note in data.notes)

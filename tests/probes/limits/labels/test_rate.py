@@ -90,3 +90,22 @@ def test_classes_whose_surer_half_disagrees_more_often_are_uneven():
     assert _uneven(m, sure, guess)
     assert not _uneven(m, np.ones(400), guess)  # nobody disagrees
     assert not _uneven(m[:200], sure[:200], guess[:200])  # one class has none to differ from
+
+
+def test_classes_predicted_too_seldom_say_nothing_of_the_others():
+    """Ten sure predictions of a third class are all wrong: too few to count, and none of the other classes' business."""
+    m = np.concatenate([np.tile(np.linspace(0, 1, 100), 2), np.full(10, 2.0)])
+    guess = np.repeat([0, 1, 2], [100, 100, 10])
+    agrees = np.ones(210)
+    agrees[[70, 170]] = 0.0
+    agrees[200:] = 0.0
+    assert not _uneven(m, agrees, guess)
+    many = (
+        np.concatenate([m, np.full(10, 2.0)]),
+        np.concatenate([agrees, np.zeros(10)]),
+        np.concatenate([guess, [2] * 10]),
+    )
+    assert _uneven(*many)  # twenty are enough
+    found = noise_rate(many[0], many[1], 3, guesses=many[2])
+    assert found.anchors[-1] == 2.0  # an anchor of its own
+    assert found.anchors[0] < 1.0
