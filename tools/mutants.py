@@ -339,13 +339,14 @@ class Knowledge:
         return {name for found in self.tests.values() for name in found["ill"]}
 
     def entering(self, fault: Fault, compiled: bool) -> list[str]:
-        """Tests known to enter the faulty function, the mirrored folder and the cheapest file first."""
+        """Tests known to enter the faulty function or one inside it (it may have run at import), mirrored and cheapest first."""
         inside = fault.file.removeprefix("src/priorscope/")
+        own = functions_in((ROOT / fault.file).read_bytes(), fault)
 
         def enters(what: list[str]) -> bool:
             for entry in what:
                 file, name = entry.split("::")
-                if file == inside and (compiled or name == fault.function):
+                if file == inside and (compiled or name in own):
                     return True
                 if (
                     compiled and Path(file).parent == Path(inside).parent
@@ -475,6 +476,13 @@ def owner_of(source: bytes, line: int) -> str:
     return ""
 
 
+def functions_in(source: bytes, fault: Fault) -> set[str]:
+    """The name of the faulty function and of all functions inside it."""
+    named = [n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.FunctionDef) and n.name == fault.function]
+    own = [n for n in named if min([n.lineno, *(d.lineno for d in n.decorator_list)]) == fault.first]
+    return {fault.function, *(n.name for top in own for n in ast.walk(top) if isinstance(n, ast.FunctionDef))}
+
+
 def survives(session: Any, knowledge: Knowledge, fault: Fault, cap: float) -> tuple[bool, str]:
     """Whether no test notices the fault, and which one did."""
     source = (ROOT / fault.file).read_bytes()
@@ -498,8 +506,9 @@ def survives(session: Any, knowledge: Knowledge, fault: Fault, cap: float) -> tu
         if not answer["changed"]:
             return True, "no living function has this code"
         if not answer["failed"]:
-            entered = f"{fault.file.removeprefix('src/priorscope/')}::{fault.function}"
-            hits = sum(entered in t["enters"] for t in answer["tests"].values())
+            inside = fault.file.removeprefix("src/priorscope/")
+            own = {f"{inside}::{name}" for name in functions_in(source, fault)}
+            hits = sum(not own.isdisjoint(t["enters"]) for t in answer["tests"].values())
             cut = f", {answer['cut']} cut off" if answer["cut"] else ""
             return True, f"{hits} of {len(answer['tests'])} tests enter it{cut}"
         by = answer["failed"][0]

@@ -195,6 +195,14 @@ def test_tests_are_chosen_by_what_they_name_and_what_they_are_known_to_enter(run
     assert knowledge.entering(fault, compiled=False) == [f"{file}::test_x"]
 
 
+def test_a_function_that_ran_at_import_is_known_by_those_inside_it(tool, runner):
+    source = b"def make(k):\n    def measure(t):\n        return t + k\n    return measure\n\ndef other(x):\n    return x + 2\n"
+    inner = next(f for f in tool.faults(source, "m.py") if f.function == "make")
+    outer = next(f for f in tool.faults(source, "m.py") if f.function == "other")
+    assert runner.functions_in(source, inner) == {"make", "measure"}
+    assert runner.functions_in(source, outer) == {"other"}
+
+
 def test_marks_note_what_is_entered_and_change_nothing_else(runner):
     code = 'def f(x):\n    """Words."""\n    return g(x) + 1\n\nclass A:\n    def g(self): return 2\n'
     tree = runner.Marks("m.py").visit(ast.parse(code))

@@ -57,3 +57,20 @@ def test_exponents_are_those_of_power_laws():
         [{"kind": "table", "table": t, "features": 0.9 + t / 100, "laplace": 0.8} for t in range(4) for _ in range(2)]
     )
     assert _machines._ahead("laplace")(tables).value == pytest.approx(np.mean([0.1, 0.11, 0.12, 0.13]))
+
+
+def test_rises_and_powers_are_compared_layer_by_layer():
+    rows = [
+        {
+            "network": kind, "problem": "a", "end": [0.9 + s / 1e4, 0.8], "end_at_one": [0.5, 0.75 - s / 1e4],
+            "start_without_identity": [0.1, 0.3], "end_without_identity": [0.4, 0.5 + s / 1e4],
+        }
+        for kind in _ansatz.HIDDEN
+        for s in range(4)
+    ]  # fmt: skip
+    table = pd.DataFrame(rows)
+    for kind in _ansatz.HIDDEN:
+        found = _ansatz._rise(kind)(table)
+        assert found.interval.value == pytest.approx(0.20015)
+        assert found.note.startswith("a, layer 2")
+    assert _ansatz._half_over_one(table).interval.value == pytest.approx(0.05015)

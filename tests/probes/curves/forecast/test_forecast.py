@@ -161,3 +161,20 @@ def test_messages_about_sizes() -> None:
     constant = SimpleNamespace(train=range(20), targets=torch.ones(20, 1), inputs=torch.zeros(20, 1), task="regression")
     with pytest.raises(ValueError, match="constant"):
         ps.forecast(constant, np.eye(20), 40)
+
+
+@pytest.mark.parametrize(
+    ("alpha", "beta", "wanted"),
+    [(0.5, 5.0, 1.0), (0.8, 5.0, 1.6), (3.0, 2.0, 1.0), (3.0, 3.0, 2.0), (3.0, 9.0, 4.0)],
+)
+def test_the_exponent_of_the_error_is_that_of_the_target_or_twice_that_of_the_kernel(alpha, beta, wanted) -> None:
+    """Eigenvalues i^-α and power i^-β along made-up modes; the last is clipped."""
+    n = 900
+    modes, _ = np.linalg.qr(np.random.default_rng(0).normal(size=(n, n)))
+    rank = np.arange(1, n + 1.0)
+    gram = (modes * (n * rank**-alpha)) @ modes.T
+    found = pca_exponents((gram + gram.T) / 2, n**0.5 * modes @ rank[:, None] ** (-beta / 2))
+    assert found[2] == pytest.approx(wanted, rel=0.2)
+    if wanted < 4:
+        assert found[0] == pytest.approx(alpha, rel=0.15)
+    assert pca_exponents(np.eye(60), np.ones((60, 1)))[2] >= 0
