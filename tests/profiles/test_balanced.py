@@ -12,7 +12,9 @@ from sklearn.svm import SVC
 import priorscope as ps
 from priorscope.profiles import Metric, Profile
 from priorscope.profiles._build import chosen_rows
-from priorscope.profiles._classical import references
+from priorscope.profiles._classical import measure_estimator, references
+from priorscope.profiles._design import Design
+from priorscope.profiles._held_out import Truth, sample_losses
 from priorscope.sklearn import BalancedDecision
 
 APART = 2.0  # between the means, along the first of three inputs
@@ -67,6 +69,13 @@ def test_margins_without_weights_are_measured_as_they_predict(found: Profile) ->
     assert own.estimate.low < error < own.estimate.high
     assert own.now[1].value > found.best.now[1].value + 0.1
     assert _error(found.estimator("SVC").fit(X, Y)) == error > 0.3
+    labels = (Y == "rare").astype(int)
+    truth, design = Truth(2.0 * labels[:, None] - 1, labels), Design.of(240, draws=1, labels=labels)
+    held = measure_estimator([SVC()], X, design, truth, Metric.BALANCED_ERROR).held
+    losses = sample_losses(Metric.BALANCED_ERROR, list(held.scores), list(held.parts), truth, held.probable)
+    for part, loss in zip(held.parts, losses, strict=True):
+        guess = SVC().fit(X[part.train], labels[part.train]).predict(X[part.test])
+        assert loss.tolist() == (guess != labels[part.test]).tolist()
     weighs = {m: references(2, 1, m)[1].settings[0].class_weight for m in (Metric.BALANCED_ERROR, Metric.AUC)}
     assert weighs == {Metric.BALANCED_ERROR: "balanced", Metric.AUC: None}
 

@@ -14,6 +14,7 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from priorscope.sklearn import BalancedDecision, KernelMachine, Shortlist, TrainedNetwork, balanced_classes
+from priorscope.sklearn._left_out import folds_of
 
 APART = 2.0  # between the means of two classes of unit variance, one sample in twenty of the second
 
@@ -139,3 +140,21 @@ def test_a_shortlist_measures_and_predicts_by_one_rule():
     assert 1 - balanced_accuracy_score(TRUE, model.predict(NEW)) < _error(APART / 2) + 5 * NOISE + 0.02
     plain = Shortlist(members[:2], metric="error").fit(X, Y)
     assert 1 - balanced_accuracy_score(TRUE, plain.predict(NEW)) > 0.3
+
+
+def test_left_out_errors_of_a_shortlist_are_those_of_its_members_fitted_without_each_fold():
+    """Every fold has one rare row in twenty, as all rows have, so that both divide by the same shares."""
+    members = [("linear", LogisticRegression()), ("svm", SVC(class_weight="balanced")), ("ridge", RidgeClassifier())]
+    model = Shortlist(members, metric="balanced").fit(X, Y)
+    scores = {c.name: c.score for c in model.report_.contenders}
+    for name, member in members:
+        guess = np.empty_like(Y)
+        for left in folds_of(Y, 5, True, 0):
+            rest = np.setdiff1d(np.arange(len(Y)), left)
+            fitted = clone(member).fit(X[rest], Y[rest])
+            own = name != "linear"
+            guess[left] = fitted.predict(X[left]) if own else fitted.predict_proba(X[left])[:, 1] > 0.05
+        assert scores[name] == pytest.approx(1 - balanced_accuracy_score(Y, guess)), name
+    assert model.report_.chosen != "ridge"
+    alone = Shortlist(members[:1], metric="balanced").fit(X, Y)
+    assert (alone.predict(NEW) == (alone.predict_proba(NEW)[:, 1] > 0.05)).all()
