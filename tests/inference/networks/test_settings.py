@@ -180,7 +180,7 @@ class Runaway(Loss):
 
 def test_a_flow_that_runs_away_says_so():
     with pytest.raises(ValueError, match="StiffFlow failed at time"):
-        StiffFlow(loss=Runaway(), time=100.0).fit(line(), DATA)
+        StiffFlow(loss=Runaway(), time=100.0, accuracy=1e-3).fit(line(), DATA)
     with pytest.raises(ValueError, match="at most 2000 weights; got 2001"):
         StiffFlow().fit(nn.Linear(3, 667, bias=False), SimpleNamespace(inputs=X, targets=torch.randn(6, 667)))
 

@@ -75,6 +75,17 @@ def test_branches_side_by_side():
             Concatenate(BRANCHES, bad)
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_branch_of_the_inputs_beside_a_wide_one_is_as_wide_as_that(turned):
+    """Inputs have finitely many channels; a sum or product with a wide layer has as many as the layer: half of the two."""
+    K = X @ Z.T / 3
+    pair = (Dense(), Identity()) if turned else (Identity(), Dense())
+    added = Architecture("a", (Concatenate((ParallelSum(pair), Dense())), Dense())).kernel(X, Z, kinds="nngp").nngp
+    torch.testing.assert_close(added, (2 * K + K) / 2)
+    gated = Architecture("p", (Concatenate((Product(pair), Dense())), Dense())).kernel(X, Z, kinds="nngp").nngp
+    torch.testing.assert_close(gated, (K * K + K) / 2)
+
+
 @pytest.mark.parametrize(
     ("states", "added", "multiplied"),
     [
