@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -27,11 +29,10 @@ def test_measures_of_parity_by_hand():
         [{"kind": "family", "n": 4, "degree": 2, "predictability": p / 6} for p in (1.0, 0.7, 1.1, 0.95)]
     )
     assert _parity.predictability_ratio(families).interval.value == pytest.approx(0.7)  # farthest from one
-    rows = [
-        {"kind": "signal", "n": n, "seed": s, "floor": 0.5, "by_degree": np.array([9.0, 2.0 + s, 3.0, 2.0 ** (-0.5 * n + 0.01 * s * n)])}
-        for n in (4, 6, 12)
-        for s in range(3)
-    ]  # fmt: skip
+    rows = []
+    for n, s in product((4, 6, 12), range(3)):
+        by_degree = np.array([9.0, 2.0 + s, 3.0, 2.0 ** (-0.5 * n + 0.01 * s * n)])
+        rows.append({"kind": "signal", "n": n, "seed": s, "floor": 0.5, "by_degree": by_degree})
     found = _parity.signal_over_floor(pd.DataFrame(rows), 0.0833)  # degree one of twelve
     assert found.interval.value == pytest.approx(np.mean(np.log([4.0, 6.0, 8.0])))
     assert found.note == "degree 1 of n = 12"
