@@ -234,3 +234,25 @@ def test_only_orthogonal_matrices_turn_harmonics():
     for bad in (torch.eye(2), 1.01 * torch.eye(3), torch.ones(3, 3), torch.eye(4)):
         with pytest.raises(ValueError, match="an orthogonal matrix"):
             real_wigner(1, bad)
+
+
+@pytest.mark.parametrize(("width", "sizes"), [(4, [4, 6, 1]), (8, [8, 12, 2]), (1, [1, 2, 1])])
+def test_channels_are_scaled_with_the_width_and_none_is_lost(width, sizes):
+    """Channels 4, 6 and 1 at width 4; rounded, and at least one of each."""
+    bands, channels = (3, 2, 2), (4, 6, 1)
+    shapes = {
+        "molecule": (molecule_network(bands, channels, hidden=(8, 5, 4)), (2, 5, 6, 6)),
+        "resnet": (spherical_resnet(bands, channels), (5, 6, 6)),
+        "cnn": (spherical_cnn(bands, channels, normalise=True), (5, 6, 6)),
+    }
+    for name, (model, shape) in shapes.items():
+        net = model.network(shape, width=width, outputs=3)
+        found = [m.num_features for m in net.modules() if isinstance(m, torch.nn.BatchNorm3d)]
+        assert sorted(set(found)) == sorted(set(sizes)), name
+        assert found[0] == sizes[0]
+        assert net(torch.rand(2, *shape)).shape == (2, 3)
+    hidden = [
+        m for m in molecule_network(bands, channels, hidden=(8, 5, 4)).network((2, 5, 6, 6), width=width).modules()
+    ]
+    linear = [(m.in_features, m.out_features) for m in hidden if isinstance(m, torch.nn.Linear)]
+    assert linear == [(sizes[-1], 8), (8, 5), (5, 4), (4, 1)]
