@@ -24,7 +24,7 @@ SPEED = re.compile(
     r"|stacklevel|flush|verbose|timeout|device|contiguous|non_blocking|retain_graph|\bsay\b|sys\.modules"
 )
 WORDS = re.compile(
-    r"^(chart|pictures|_?table|describe|summary|sentence|__repr__|__str__|_repr_html_|to_html|title|label|caption)"
+    r"^(chart|pictures?|modes_picture|_?table|describe|summary|sentence|__repr__|__str__|_repr_html_|to_html|title|label|caption)"
 )
 COSTS = re.compile(r"^_?(work|operations|block_size|flops)$")  # how much time something takes
 GRIDS = re.compile(r"^_?(grid|points|sizes|models_of|scales)$")  # what a paper runs, not how it measures

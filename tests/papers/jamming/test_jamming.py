@@ -133,3 +133,14 @@ def test_tiny_runs_are_measured_and_drawn(as_recorded):
     assert (runs[runs.ratio == 6.0].overlap_ratio > 0.25).all()
     assert PAPER.chart is not None
     assert "hconcat" in PAPER.chart(table).to_dict()
+
+
+def test_a_ladder_has_both_sides_where_half_of_the_seeds_fit_and_fewer_do_not():
+    ratios = np.array([2.0, 3.0])
+    half, most = np.array([1.0, 0.0]), np.array([1.0, 1.0, 1.0, 0.0, 0.0])
+    assert transition(ratios, np.stack([half, np.zeros(2)])) == pytest.approx([2.5, 2.0])
+    assert transition(ratios, np.stack([most, 0 * most])) == pytest.approx([2.5] * 3 + [2.0] * 2)
+    assert len(transition(ratios, np.stack([1 - most, 0 * most]))) == 0  # two of five fit at the first
+    assert len(transition(ratios, np.stack([np.ones(2), half]))) == 0  # half still fit at the last
+    assert len(transition(ratios, np.stack([np.ones(5), 1 - most]))) == 5
+    assert len(transition(ratios[:1], np.ones((1, 2)))) == 0

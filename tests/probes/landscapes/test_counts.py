@@ -10,7 +10,7 @@ from torch import nn
 
 import priorscope as ps
 from priorscope.papers.jamming._jamming import _reduced
-from priorscope.probes.landscapes import effective_parameters, landscape, small_argument_exponent
+from priorscope.probes.landscapes import effective_parameters, hessian_split, landscape, small_argument_exponent
 
 
 @pytest.fixture(scope="module")
@@ -71,3 +71,42 @@ def test_the_tolerance_of_the_rank_is_the_one_given():
             return self.line(x * torch.tensor([1.0, 1.0, 1e-5], dtype=x.dtype))
 
     assert [effective_parameters(Scaled(), x, tolerance=t) for t in (1e-8, 1e-3)] == [3, 2]
+
+
+class Given:
+    """A loss by its values alone; the slope by autograd."""
+
+    def __init__(self, pointwise):
+        self.pointwise = pointwise
+
+    def slope(self, f, y):
+        f = f.detach().requires_grad_()
+        return torch.autograd.grad(self.pointwise(f, y).sum(), f)[0]
+
+
+@pytest.mark.parametrize(
+    "pointwise",
+    [
+        lambda f, y: -0.5 * (f - y).square().sum(1),  # at its top: no slope, and it bends downwards
+        lambda f, y: f[:, 0] - f[:, 1] + 0 * y.sum(1),  # no bend, and slopes that cancel
+        lambda f, y: f[:, 0] * f[:, 1] + 0 * y.sum(1),  # curvatures that cancel
+    ],
+)
+def test_samples_count_that_slope_or_bend_either_way(pointwise):
+    torch.manual_seed(0)
+    network = nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 2)).double()
+    x = torch.randn(4, 2, dtype=torch.float64)
+    y = network(x).detach()
+    split = hessian_split(network, x, y, Given(pointwise))
+    names, shapes = zip(*((n, p.shape) for n, p in network.named_parameters()))
+
+    def total(flat):
+        parts = flat.split([s.numel() for s in shapes])
+        weights = {n: p.reshape(s) for n, p, s in zip(names, parts, shapes)}
+        return pointwise(torch.func.functional_call(network, weights, (x,)), y).mean()
+
+    flat = torch.cat([p.detach().flatten() for p in network.parameters()])
+    dense = torch.autograd.functional.hessian(total, flat)
+    found = torch.as_tensor(split.first) + torch.as_tensor(split.second)
+    torch.testing.assert_close(found, dense, atol=1e-10, rtol=1e-8)
+    assert dense.abs().max() > 1e-3
