@@ -28,6 +28,7 @@ from priorscope.inference import (
     train_hinge,
     train_stacked,
 )
+from priorscope.inference.networks._flow_integration import Integration
 from priorscope.inference.networks._members import Members
 from priorscope.inference.networks._stacked import stacked_accuracy
 from priorscope.inference.networks._stop import as_stop
@@ -384,3 +385,28 @@ def test_inferences_refuse_kernels_of_other_kinds_and_data_that_is_none():
     assert GradientDescent(steps=2).fit(line(outputs=1), whole).predict(X).shape == (6, 1)
     with pytest.raises(ValueError, match="0 < first <= last; got first=2, last=1"):
         ps.inference.log_times(2, 1)
+
+
+def test_flows_of_kernels_follow_their_closed_form():
+    """F = (1 - exp(-Θt/P)) y of the squared loss, for several kernels and two outputs at once."""
+    g = torch.Generator().manual_seed(1)
+    roots = torch.randn(3, 4, 6, generator=g, dtype=torch.float64)
+    kernels, y = roots @ roots.mT, torch.randn(4, 2, generator=g, dtype=torch.float64)
+    c, times, finished = GradientFlow(time=1.5, max_turn=1e-6, dtype=torch.float64).fit_kernels(kernels, y)
+    for k, theta in enumerate(kernels):
+        want = y - torch.linalg.matrix_exp(-theta * 1.5 / 4) @ y
+        torch.testing.assert_close(theta @ c[k], want, rtol=2e-3, atol=2e-3)
+    assert times.tolist() == [1.5] * 3
+    assert not finished.any()
+
+
+def test_a_flow_ends_after_ten_trials_per_step_allowed():
+    flow = GradientFlow(time=1.0, max_steps=7)
+    run = Integration.of(flow, Members(line(), 0, torch.float64), X, Y)
+    every = slice(0, 1)
+    for trials, steps, ended in ((69, 6, False), (70, 6, True), (0, 7, True), (0, 6, False)):
+        run.trials[every], run.steps[every] = trials, steps
+        assert run._ended(every).tolist() == [ended]
+    few = GradientFlow(time=1e6, max_steps=3, max_turn=1e-4).fit(line(), DATA)
+    assert few.steps.tolist() == [3]
+    assert not few.finished.any()
