@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from priorscope.lab import Paper, Verdict, judge_claim
+from priorscope.lab import NotMeasured, Paper, Verdict, judge_claim
 from priorscope.papers import load
+from priorscope.papers.curse_of_dimensionality import _measures
 from priorscope.papers.curse_of_dimensionality._measures import drops
 from priorscope.papers.curse_of_dimensionality._systems import SIZE_OF, inside
 
@@ -108,3 +109,42 @@ def test_interventions_tell_the_cases_apart(
         assert (found[f"separation, {images}"], found[f"closing, {images}"]) == wanted
     if plain < 0:
         assert "nothing to close" in judged("S0.5", table).note
+
+
+def test_changes_inside_and_outside_are_the_worst_of_their_cells() -> None:
+    rotation = next(iter(_measures.ROTATIONS))
+    rows = [
+        {"part": "kernel", "group": rotation, "inside": inside, "change": change}
+        for inside, change in ((True, 1e-9), (True, 1e-7), (True, 1e-8), (False, 0.5), (False, 0.2), (False, 0.9))
+    ]
+    rows += [{"part": "kernel", "group": "no rotation", "inside": True, "change": 5.0}]
+    rows += [{"part": "inclusion", "difference": d} for d in (1e-12, 3e-11, 2e-12)]
+    table = pd.DataFrame(rows)
+    assert _measures.changes(table, "kernel", True).interval.value == 1e-7
+    assert _measures.changes(table, "kernel", False).interval.value == 0.2
+    assert _measures.inclusion(table).interval.value == 3e-11
+    with pytest.raises(NotMeasured):
+        _measures.changes(table[:3], "kernel", False)
+    with pytest.raises(NotMeasured):
+        _measures.changes(table, "network", True)
+
+
+def test_the_largest_change_is_in_units_of_the_noise_of_its_cell() -> None:
+    """Two systems and two draws; a cell is a mean over draws, its noise that of two accuracies of n_test coin flips."""
+    rows = []
+    for system, losses, n_test in (("fcn", (0.02, -0.01), 100), ("lcn", (-0.04, -0.02), 400)):
+        for seed, loss in enumerate(losses):
+            point = {
+                "part": "accuracy",
+                "data": "local",
+                "n": 64,
+                "variant": "nn",
+                "seed": seed,
+                "system": system,
+                "n_test": n_test,
+            }
+            rows.append({**point, "group": "identity", "inside": True, "accuracy": 0.8})
+            rows.append({**point, "group": "P(c)⊗I", "inside": True, "accuracy": 0.8 - loss})
+    found = _measures.largest_change_inside(pd.DataFrame(rows), "local")
+    assert found.interval.value == pytest.approx(0.03 / (0.5 / 400) ** 0.5)
+    assert "largest change 0.030" in found.note

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from priorscope import papers
-from priorscope.lab import Store, judge_claim, judge_paper, sweep
+from priorscope.lab import NotMeasured, Store, judge_claim, judge_paper, sweep
 from priorscope.papers.equivariance import _homogeneous, _invariant_kernels
 
 CLAIMS = {c.id: c for module in (_homogeneous, _invariant_kernels) for c in module.PAPER.claims}
@@ -87,3 +87,29 @@ def test_the_error_in_expectation_is_that_of_many_drawn_fields():
     errors = (predicted - draws[20:]).square().mean(0)
     assert abs(float(errors.mean()) - found) < 5 * float(errors.std()) / 4000**0.5
     assert abs(float(errors.mean()) - 1.2 * found) > 5 * float(errors.std()) / 4000**0.5
+
+
+def test_one_wrong_pair_among_many_is_the_one_reported():
+    columns = {
+        "group": ["D3", "D3", "S4", "SO(2)", "SO(2)", "SO(2)"],
+        "first": ["a", "b", "c", 1, 2, 3],
+        "second": ["d", "e", "f", 2, 2, 1],
+        "double_cosets": [4, 5, 6, 0, 0, 0],
+        "characters": [4, 7, 6, 3, 4, 3],
+        "brute_force": [4, 5, None, 0, 0, 0],
+        "equivariance": [0.1, 0.5, 0.2, 9.0, 9.0, 9.0],
+    }
+    table = pd.DataFrame(columns)
+    assert _homogeneous.apart(table, "characters").interval.value == 2  # five against seven
+    assert _homogeneous.apart(table, "characters").note == "of 3 pairs of fields"
+    assert _homogeneous.apart(table, "brute_force").interval.value == 0
+    assert _homogeneous.largest(table, "equivariance").interval.value == 0.5
+    assert _homogeneous.counted(table, "b", "e").interval.value == 5
+    assert _homogeneous.beyond_degrees(table).interval.value == 1  # four where five are wanted
+    for call in (
+        lambda: _homogeneous.counted(table, "b", "f"),
+        lambda: _homogeneous.beyond_degrees(table[:3]),
+        lambda: _homogeneous.largest(table[3:], "equivariance"),
+    ):
+        with pytest.raises(NotMeasured):
+            call()

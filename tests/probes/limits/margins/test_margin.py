@@ -188,3 +188,18 @@ def test_classes_are_read_from_signs_numbers_and_one_hot_rows():
     for bad in (torch.tensor([1.0, 0.0]), torch.ones(2, 2)):
         with pytest.raises(ValueError, match="targets of -1 and 1"):
             _classes(bad, 2, 1)
+
+
+def test_weights_are_chosen_by_name_and_unknown_names_told():
+    network = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 1))
+    x = torch.randn(5, 2, generator=torch.Generator().manual_seed(0))
+    found = homogeneity(network, x, parameters=["2.weight", "2.bias"])
+    assert found.holds
+    assert (found.degree, found.parameters) == (1.0, ("2.weight", "2.bias"))
+    assert not homogeneity(network, x, parameters=["2.weight"]).holds  # the bias stays
+    with pytest.raises(ValueError, match="last.weight"):
+        homogeneity(network, x, parameters=["2.weight", "last.weight"])
+    assert homogeneity(network, x, parameters="2").parameters == ("2.weight", "2.bias")  # the beginning of several
+    frozen = nn.Linear(2, 1).requires_grad_(False)
+    with pytest.raises(ValueError, match="no trainable weights"):
+        homogeneity(frozen, x)
