@@ -244,7 +244,7 @@ def test_pure_noise_of_ten_classes_is_forecast_near_ninety_per_cent() -> None:
 
 @pytest.mark.parametrize("ratio", [[0.3, 0.2, 0.1], [2.6, 2.4, 2.2], [-0.1, 0.9, 0.6]])
 def test_level_and_slope_are_those_of_the_posterior_added_up_on_a_grid(ratio) -> None:
-    """Bayes by brute force: likelihood times a normal prior of the slope and a mixture of two for the level, on 2,000 by 400 points."""
+    """Bayes by brute force: likelihood times a normal prior of the slope and a mixture of two for the level, on a fine grid."""
     z = np.log(np.array([50.0, 100.0, 150.0]) / 150)
     X = np.stack([np.ones(3), z], 1)
     C = 0.04 * np.eye(3) + 0.09
