@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ClusterExecutor", "ClusterLost", "SerialExecutor", "available_cores", "dask_executor", "process_executor"]
 
-_THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
+_THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -81,6 +81,8 @@ def _start_worker(module: str | None) -> None:
     threading.Thread(target=_leave_with_parent, daemon=True).start()
     for name in _THREAD_VARIABLES:
         os.environ[name] = "1"
+    if "numba" not in sys.modules:  # a numba that is there already refuses to compile once its variable has changed
+        os.environ["NUMBA_NUM_THREADS"] = "1"
     if module is not None and module != "__main__":
         __import__(module)
     one_thread()
