@@ -220,8 +220,8 @@ class Profile:
         """The winner as an estimator of scikit-learn, not fitted: ``fit``, ``predict``, and for classes ``predict_proba``.
 
         It keeps the rows that may still be best and chooses again at ``fit``, by cross-validation on all the samples it is
-        given: in closed form for kernel machines, by fitting again for the others; its ``report_`` tells the choice. X has the
-        form in which it was profiled: a frame with words and gaps, images, rows. ``kind``: "kernel", "network" (the best one)
+        given: in closed form for kernel machines, by fitting again for the others; members that cannot be told apart are
+        averaged, and its ``report_`` tells the choice. X has the form in which it was profiled: a frame with words and gaps, images, rows. ``kind``: "kernel", "network" (the best one)
         or "classical" for predictors of that kind only.
 
         Example:
