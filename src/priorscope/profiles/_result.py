@@ -221,8 +221,8 @@ class Profile:
 
         It keeps the rows that may still be best and chooses again at ``fit``, by cross-validation on all the samples it is
         given: in closed form for kernel machines, by fitting again for the others; members that cannot be told apart are
-        averaged, and its ``report_`` tells the choice. X has the form in which it was profiled: a frame with words and gaps, images, rows. ``kind``: "kernel", "network" (the best one)
-        or "classical" for predictors of that kind only.
+        averaged, and its ``report_`` tells the choice. X has the form in which it was profiled: a frame with words and gaps,
+        images, rows. ``kind``: "kernel", "network" (the best one) or "classical" for predictors of that kind only.
 
         Example:
             >>> import priorscope as ps, torch
