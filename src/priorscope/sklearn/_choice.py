@@ -77,10 +77,11 @@ def choose(rows: Array, plain: Inputs, problem: Problem, wishes: Wishes, *, exac
     if len(part) < n and exact:
         x = {f.rival.key: f.candidate.inputs(rows) for f in race.leaders(FINALISTS)}
         again = [
-            measure(
-                f.candidate, x[f.rival.key], problem, kinds=(f.rival.kind,), metric=wishes.metric, ridge=wishes.ridge
-            )[0]
+            whole
             for f in race.leaders(FINALISTS)
+            for whole in measure(
+                f.candidate, x[f.rival.key], problem, kinds=(f.rival.kind,), metric=wishes.metric, ridge=wishes.ridge
+            )
         ]
         best = min(again, key=lambda f: f.order)
     elif race.best is not None:

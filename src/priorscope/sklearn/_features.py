@@ -107,7 +107,7 @@ def with_features(
         final = Found(changed, rival, choice.found.loss, choice.found.scores)
         flattered = 1.0
     else:
-        final = measure(changed, changed.inputs(rows), problem, kinds=(kind,), metric=metric, ridge=ridge)[0]
+        (final,) = measure(changed, changed.inputs(rows), problem, kinds=(kind,), metric=metric, ridge=ridge)
         final, flattered = _honest(final, fit, problem, metric)
     learnt = replace(learnt, kept=True, flattered=flattered)
     apart, unsure = own - expected, _unsure(fit, problem, metric)
@@ -154,7 +154,8 @@ def _loss(
     """Leave-one-out loss of a fixed kernel on some rows."""
     x = candidate.inputs(rows[some])
     fixed = replace(candidate, model=settled(candidate.model, x))
-    return measure(fixed, x, problem.part(some), kinds=(kind,), metric=metric, ridge=ridge)[0].rival.score
+    (found,) = measure(fixed, x, problem.part(some), kinds=(kind,), metric=metric, ridge=ridge)
+    return found.rival.score
 
 
 def _unsure(fit: FittedFeatures, problem: Problem, metric: str) -> float:

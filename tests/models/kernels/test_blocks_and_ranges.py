@@ -131,3 +131,16 @@ def test_layers_inside_a_sequence_count():
     torch.testing.assert_close(
         Architecture("inner", (inner, Dense())).kernel(x, path="reference").ntk, plain.kernel(x).ntk
     )
+
+
+def test_the_first_eight_inputs_are_looked_at():
+    """Equal inputs differ by nothing that could be lost; one that differs a little is refused among the first eight."""
+    arch = Architecture("small", (Dense(1.0, 1.0), ps.models.Activation("sign"), Dense()))
+    same = 1e-9 * X[:1].expand(8, 3)
+    other = 1e-9 * X[1:2]
+    arch.kernel(same)
+    arch.kernel(torch.cat([same, other]))  # the ninth
+    with pytest.raises(ValueError, match="lost in the rounding"):
+        arch.kernel(torch.cat([same[1:], other]))
+    with pytest.raises(ValueError, match="lost in the rounding"):
+        arch.kernel(same, other)
