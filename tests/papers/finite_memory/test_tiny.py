@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 
 from priorscope import papers
-from priorscope.lab import Store, judge_paper, sweep
+from priorscope.lab import NotMeasured, Store, judge_paper, sweep
 from priorscope.memory import column_limit, exit_rate_law, hellman_cover_limit, necklace_limit
 from priorscope.papers.finite_memory import _exact_claims as claims
+from priorscope.papers.finite_memory import _learning as learning
 
 
 @pytest.mark.parametrize("name", ["memory-exact", "memory-learning"])
@@ -69,3 +70,42 @@ def test_exponents_prefactors_and_chains_report_their_extremes():
     found = claims.prime_chains(chains)
     assert found.interval.value == pytest.approx(7 / 8)
     assert found.note == "least of m = 2, 3, 5"
+
+
+def test_measures_of_learning_compare_members_by_their_logarithms():
+    def run(memory, size, start, best, method="flow", known=0.1):
+        return {
+            "memory": memory,
+            "size": size,
+            "start": start,
+            "method": method,
+            "best": np.array(best),
+            "known": known,
+        }
+
+    e = np.e
+    table = pd.DataFrame(
+        [
+            run("ram", 4, "random", [e**3, e**5]),
+            run("ram", 4, "random", [9.0, 9.0], "adam"),
+            run("ram", 4, "ccp", [e**1, e**2]),
+            run("ram", 8, "ccp", [7.0, 7.0]),
+            run("memento", 3, "random", [e**1.0, e**1.5]),
+            run("memento", 3, "necklace", [e**0.5, e**0.25]),
+            run("memento", 2, "necklace", [1e-9, 1e-9]),
+        ]
+    )
+    found = learning.log_ratio(table, ("ram", 4, "random", "flow"), ("ram", 4, "ccp", "flow"))
+    assert found.interval.value == pytest.approx(4 - 1.5)
+    assert learning.sensitivity(table, 4, 3).interval.value == pytest.approx((4 - 1.5) - (1.25 - 0.375))
+    assert learning.sensitivity(table, 4, 3).note == "memento alone 0.875"
+    assert learning.below_known(table, 3).interval.value == pytest.approx(e**0.25 / 0.1)
+    assert learning.above_theorem(table, 3).interval.value == pytest.approx(e**0.25 / necklace_limit(3, learning.MU))
+    assert learning.cell(table, "ram", 4, "random", "adam").tolist() == [9.0, 9.0]
+    for call in (
+        lambda: learning.cell(table, "ram", 5, "random"),
+        lambda: learning.below_known(table, 5),
+        lambda: learning.above_theorem(table, 5),
+    ):
+        with pytest.raises(NotMeasured):
+            call()
