@@ -1,9 +1,10 @@
 """What tiny runs of papers gave when they were last looked at, so that a change in how a paper measures is seen.
 
-``tiny_runs.json`` has one number per metric and point, as far as it does not hang on the processor: training follows rounding, so
-numbers that came out otherwise with other instructions (``ATEN_CPU_CAPABILITY=default MKL_ENABLE_INSTRUCTIONS=SSE4_2
-OPENBLAS_CORETYPE=Nehalem``) by more than 2e-4 are left out of it, and are not compared. After a change that is meant (a new version of a paper, say), write it
-anew with ``PRIORSCOPE_RECORD=1 pytest tests/papers -n 0`` and read the difference: only what was meant may have moved.
+``tiny_runs.json`` has one number per metric and point, as far as it does not hang on the processor: training follows rounding,
+so numbers that came out otherwise with other instructions (``ATEN_CPU_CAPABILITY=default MKL_ENABLE_INSTRUCTIONS=SSE4_2
+OPENBLAS_CORETYPE=Nehalem``) by more than 2e-4 are left out of it, and are not compared. After a change that is meant (a new
+version of a paper, say), write it anew with ``PRIORSCOPE_RECORD=1 pytest tests/papers -n 0``, both ways, and read the
+difference: only what was meant may have moved.
 """
 
 from __future__ import annotations

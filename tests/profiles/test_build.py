@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
-from sklearn.svm import SVC
+from sklearn.svm import SVC, SVR
 
 import priorscope as ps
 from priorscope.profiles import EstimatorRecipe, KernelRecipe, Kind, NetworkRecipe, Profile, Standing
@@ -109,3 +109,24 @@ def test_large_images_are_shrunk_for_kernels_and_kept_for_networks() -> None:
     assert "averaged from 20×20 to 14×14" in " ".join(made.notes)
     assert "ps.sklearn.Shrink((1, 20, 20), (1, 14, 14))" in made.code("kernel")
     assert made.build("kernel").fit(images, labels).predict(images[:3]).shape == (3,)
+
+
+def test_numbers_are_fitted_in_the_unit_of_the_profile_whatever_theirs_is() -> None:
+    """An SVM's margin and strength are in units of its targets: in a profile these have variance one, and what is built must
+    not depend on whether y is in millimetres or in kilometres. The control is the same SVM on y as it is."""
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(80, 2))
+    y = np.sin(x[:, 0]) + 0.1 * rng.normal(size=80)
+    guesses = []
+    for unit in (1e-4, 1e4):
+        made = ps.profile(x, unit * y, deep=False, trials=False)
+        row = replace(made.rows[0], name="svr", kind=Kind.CLASSICAL, recipe=EstimatorRecipe(SVR(C=1.0)))
+        with_svm = replace(made, rows=(row, *made.rows[1:]))
+        model = estimator_of(row, with_svm).fit(x[:60], unit * y[:60])
+        guesses.append(model.predict(x[60:]) / unit)
+        scope = {"X": x[:60], "y": unit * y[:60], "X_new": x[60:]}
+        exec(compile(with_svm.code(), "code", "exec"), scope)
+        np.testing.assert_allclose(scope["model"].predict(x[60:]) / unit, guesses[-1])
+    np.testing.assert_allclose(guesses[0], guesses[1], rtol=1e-6)
+    assert np.corrcoef(guesses[0], y[60:])[0, 1] > 0.9
+    assert np.ptp(SVR(C=1.0).fit(x[:60], 1e-4 * y[:60]).predict(x[60:])) == 0

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from sklearn.base import BaseEstimator, clone
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from torch import Tensor, nn
@@ -122,6 +123,8 @@ def _plain(row: Row, result: Profile) -> BaseEstimator:
     if not row.recipe.native and result.kernel_shape != result.input_shape:
         steps.insert(0, Shrink(tuple(result.input_shape), tuple(result.kernel_shape)))
     made = clone(row.recipe.estimator)
+    if result.task == "regression" and not isinstance(made, KernelMachine):  # in a profile targets have unit variance
+        made = TransformedTargetRegressor(made, transformer=StandardScaler())
     return make_pipeline(*steps, made) if steps else made
 
 

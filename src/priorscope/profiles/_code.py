@@ -86,10 +86,10 @@ def _written(step: BaseEstimator, needs: set[str], model: str = "") -> str:
         package = ".".join(itertools.takewhile(lambda part: not part.startswith("_"), kind.__module__.split(".")))
         needs.add(f"from {package} import {kind.__name__}")
         place = ""
-    return f"{place}{kind.__name__}({', '.join(_arguments(step, model))})"
+    return f"{place}{kind.__name__}({', '.join(_arguments(step, needs, model))})"
 
 
-def _arguments(step: BaseEstimator, model: str = "") -> list[str]:
+def _arguments(step: BaseEstimator, needs: set[str], model: str = "") -> list[str]:
     """The arguments of a call: the model first, then those that are not as by default."""
     given = []
     values = step.get_params(deep=False)
@@ -98,7 +98,8 @@ def _arguments(step: BaseEstimator, model: str = "") -> list[str]:
             continue  # what a machine tries beside its kernel is left to it
         value = values[name]
         if isinstance(value, BaseEstimator):
-            given.append(f"{type(value).__name__}({', '.join(_arguments(value))})")
+            named = f"{name}=" if parameter.kind is parameter.KEYWORD_ONLY else ""
+            given.append(named + _written(value, needs))
         elif name in ("arch", "model") and isinstance(step, KernelMachine | TrainedNetwork):
             given.append(repr(value) if isinstance(value, str) else model or "your_model")
         elif isinstance(step, Shrink) or (not _same(value, parameter.default) and name != "task"):
