@@ -231,7 +231,7 @@ def test_zonal_filters_of_one_grid_alone_and_complex_ones():
 
 
 def test_only_orthogonal_matrices_turn_harmonics():
-    for bad in (torch.eye(2), 1.01 * torch.eye(3), torch.ones(3, 3), torch.eye(4)):
+    for bad in (torch.eye(2), 1.01 * torch.eye(3), 0.5 * torch.eye(3), torch.ones(3, 3), torch.eye(4)):
         with pytest.raises(ValueError, match="an orthogonal matrix"):
             real_wigner(1, bad)
 
@@ -256,3 +256,9 @@ def test_channels_are_scaled_with_the_width_and_none_is_lost(width, sizes):
     ]
     linear = [(m.in_features, m.out_features) for m in hidden if isinstance(m, torch.nn.Linear)]
     assert linear == [(sizes[-1], 8), (8, 5), (5, 4), (4, 1)]
+
+
+@pytest.mark.parametrize("shape", [(1, 5, 4, 4), (1, 4, 4, 5), (4, 4, 4)])
+def test_voxels_fill_a_cube(shape):
+    with pytest.raises(ValueError, match="cubes of voxels"):
+        ps.models.voxel_cnn().network(shape, width=2, outputs=2)

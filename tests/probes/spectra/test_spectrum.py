@@ -81,3 +81,15 @@ def test_a_model_without_data_is_told_what_is_missing():
     of_system = ps.probes.spectrum(ps.System(data, ps.models.laplace(), ps.inference.KernelRegression()))
     of_matrix = ps.probes.spectrum(ps.models.laplace().kernel(data.inputs).ntk)
     assert of_system.effective_rank.value == pytest.approx(of_matrix.effective_rank.value)
+
+
+def test_targets_lie_along_the_modes_of_the_first_draw():
+    rng = np.random.default_rng(0)
+    grams = np.stack([g @ g.T for g in rng.normal(size=(3, 12, 12))])
+    y = rng.normal(size=12)
+    several, first = spectrum(grams, y), spectrum(grams[0], y)
+    np.testing.assert_allclose(several.power, first.power)
+    wanted = y @ grams[0] @ y / (np.linalg.norm(grams[0]) * (y @ y))  # Cristianini et al. 2001
+    assert several.alignment == pytest.approx(first.alignment)
+    assert several.alignment == pytest.approx(wanted)
+    assert several.alignment != pytest.approx(spectrum(grams[2], y).alignment, rel=1e-3)
