@@ -179,3 +179,15 @@ def test_the_metric_follows_the_classes() -> None:
         choose_metric("f1", even)
     with pytest.raises(ValueError, match="rmse is for numbers"):
         choose_metric("rmse", even)
+
+
+def test_the_squared_error_that_chooses_between_two_kernels_is_that_of_the_best_ridge_at_the_largest_size() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(64, 2))
+    gram = np.exp(-((x[:, None] - x) ** 2).sum(-1))
+    y = np.sin(x[:, :1]) + 0.3 * rng.normal(size=(64, 1))
+    made = measure_kernel([gram], "ntk", Design.of(64, draws=1), Truth(y))
+    sizes, curve = made.held.curve(Metric.SQUARED_ERROR)
+    assert made.squared == pytest.approx(curve[-1])
+    assert made.squared < 0.9 * y.var()  # and not that of the worst ridge, which learns nothing
+    assert len(made.ridges) == len(sizes)
