@@ -77,8 +77,7 @@ class Loop:
         rows, after = key.reshape(s * a, -1)[first[order]], np.argsort(order)[after.ravel()]
         self.n_decided = len(rows)
         self.after = torch.from_numpy(after.reshape(s, a).astype(np.int64))
-        # decisions are the actions themselves: nothing to gather
-        self.fast = bool((after.reshape(s, a) == np.arange(len(rows))[:a]).all() and len(rows) == a)
+        self.decides_all = bool((after.reshape(s, a) == np.arange(len(rows))[:a]).all() and len(rows) == a)
         played = rows[:, 0].astype(np.int64)
         to = rows[:, 1 : 1 + c * b].astype(np.int64)
         weights = bandit.laws[:, played][..., None] * rows[:, 1 + c * b :].reshape(
@@ -92,6 +91,7 @@ class Loop:
         self.reward = torch.from_numpy(bandit.rewards[last[:, 1]])  # (states,)
         self.wrong = torch.from_numpy(bandit.wrong[:, last[:, 0]].astype(np.float64))  # (hypotheses, states)
         self.prior = torch.from_numpy(bandit.prior)
+        self.sees_all = bool((memory.observation == np.arange(s)).all())  # each state is an observation of its own
 
     def checked(self, policy: ArrayLike) -> Tensor:
         """A policy (observations, actions) as a tensor (1, observations, actions), each row a law."""
@@ -108,10 +108,11 @@ class Loop:
     def decisions(self, policies: Tensor) -> Tensor:
         """The chance of each state after the decision, from each state (n, states, decided)."""
         n, (s, a) = len(policies), self.after.shape
-        if self.fast:
-            return policies[:, self.seen]
+        by_state = policies if self.sees_all else policies[:, self.seen]
+        if self.decides_all:
+            return by_state
         out = torch.zeros(n, s, self.n_decided, dtype=torch.float64)
-        return out.scatter_add_(2, self.after.expand(n, s, a), policies[:, self.seen])
+        return out.scatter_add_(2, self.after.expand(n, s, a), by_state)
 
     def moves(self, decisions: Tensor) -> Tensor:
         """From one state after a decision to the next (n, hypotheses, decided, decided)."""
@@ -163,9 +164,9 @@ class Loop:
         weighted = (1 - reset) * self.prior[:, None] * law
         by_decision = weighted.mT @ values  # (n, states, decided), summed over hypotheses
         by_state = by_decision  # (n, states, actions) once decisions are actions
-        if not self.fast:
+        if not self.decides_all:
             by_state = by_decision.gather(2, self.after.expand(len(policies), *self.after.shape))
-        gradient = torch.zeros_like(policies).index_add_(1, self.seen, by_state)
+        gradient = by_state if self.sees_all else torch.zeros_like(policies).index_add_(1, self.seen, by_state)
         return means @ self.prior, torch.einsum("e,nes,es->n", self.prior, law, self.wrong), gradient
 
 

@@ -22,8 +22,8 @@ __all__ = ["profile_page"]
 
 TEMPLATES = Path(__file__).parent / "templates"
 _BUILD = (
-    "In the session that made this profile, build() keeps all predictors that may still be best and chooses again on the "
-    "samples it is fitted to:"
+    "In the session that made this profile, build() keeps all predictors that may still be best, chooses again on the "
+    "samples it is fitted to, and averages those it cannot tell apart:"
 )
 
 

@@ -12,7 +12,7 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from priorscope.sklearn._balanced_classes import balanced_classes
-from priorscope.sklearn._estimator import gives_probabilities, gives_scores, only_if
+from priorscope.sklearn._estimator import class_scores, gives_probabilities, gives_scores, only_if
 from priorscope.sklearn._kernel_machine import KernelMachine
 from priorscope.sklearn._loss import probabilities
 from priorscope.sklearn._trained_network import TrainedNetwork
@@ -162,10 +162,6 @@ def _outputs(estimator: BaseEstimator, X: Any) -> Array | None:
 
 def _scores(estimator: BaseEstimator, X: Any) -> Array:
     """Positive numbers (n, classes) of which the largest is that of the class an estimator predicts."""
-    if gives_probabilities(estimator):
-        return np.asarray(estimator.predict_proba(X), dtype=np.float64)
-    if gives_scores(estimator):
-        given = np.asarray(estimator.decision_function(X), dtype=np.float64)
-        return probabilities(np.stack([-given, given], 1) / 2 if given.ndim == 1 else given, 1.0)
-    found: Array = (np.asarray(estimator.predict(X))[:, None] == estimator.classes_).astype(np.float64)
-    return found
+    given = class_scores(estimator, X)
+    margins = gives_scores(estimator) and not gives_probabilities(estimator)
+    return probabilities(given, 1.0) if margins else given

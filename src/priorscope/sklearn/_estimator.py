@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 
 from priorscope.contracts import missing
 
-__all__ = ["Frame", "Probable", "Scoring", "gives_probabilities", "gives_scores", "is_frame", "only_if"]
+__all__ = ["Frame", "Probable", "Scoring", "class_scores", "gives_probabilities", "gives_scores", "is_frame", "only_if"]
 
 Machine = TypeVar("Machine")
 Method = TypeVar("Method", bound=Callable[..., object])
@@ -89,6 +89,23 @@ def gives_scores(estimator: object) -> TypeGuard[Scoring]:
         [True, False]
     """
     return not missing(estimator, Scoring)
+
+
+def class_scores(estimator: Any, rows: Any) -> NDArray[np.float64]:
+    """One score per class (n, classes) of a fitted classifier: probabilities, else scores, else ones for what it predicts.
+
+    Example:
+        >>> from sklearn.linear_model import RidgeClassifier
+        >>> class_scores(RidgeClassifier(alpha=1e-9).fit([[0.0], [1.0]], ["a", "b"]), [[1.0]]).round(3).tolist()
+        [[-0.5, 0.5]]
+    """
+    if gives_probabilities(estimator):
+        return np.asarray(estimator.predict_proba(rows), dtype=np.float64)
+    if gives_scores(estimator):
+        given = np.asarray(estimator.decision_function(rows), dtype=np.float64)
+        return np.stack([-given, given], 1) / 2 if given.ndim == 1 else given
+    found: NDArray[np.float64] = (np.asarray(estimator.predict(rows))[:, None] == estimator.classes_).astype(np.float64)
+    return found
 
 
 def only_if(condition: Callable[[Machine], bool]) -> Callable[[Method], Method]:

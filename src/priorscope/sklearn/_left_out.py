@@ -9,7 +9,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import Pipeline
 
 from priorscope.sklearn._balanced_decision import BalancedDecision
-from priorscope.sklearn._estimator import gives_probabilities, gives_scores
+from priorscope.sklearn._estimator import class_scores
 from priorscope.sklearn._kernel_machine import KernelMachine
 
 __all__ = ["closed_form", "folds_of", "may_be_closed", "refitted", "scores_of"]
@@ -100,13 +100,8 @@ def scores_of(estimator: BaseEstimator, rows: Array, classes: NDArray[np.generic
         return found.reshape(len(rows), -1)
     if isinstance(estimator, BalancedDecision):
         given = estimator.posterior(rows)
-    elif gives_probabilities(estimator):
-        given = np.asarray(estimator.predict_proba(rows), dtype=np.float64)
-    elif gives_scores(estimator):
-        given = np.asarray(estimator.decision_function(rows), dtype=np.float64)
-        given = np.stack([-given, given], 1) / 2 if given.ndim == 1 else given
     else:
-        given = (np.asarray(estimator.predict(rows))[:, None] == estimator.classes_).astype(np.float64)
+        given = class_scores(estimator, rows)
     scores = np.full((len(rows), len(classes)), given.min() - 1.0)  # a class that this fold did not have
     scores[:, np.searchsorted(classes, estimator.classes_)] = given
     return scores

@@ -27,7 +27,7 @@ def to_plain(part: Any) -> Any:
         >>> to_plain(models.Dense(2.0, 0.1))["settings"]["weight_variance"]
         2.0
     """
-    if part == float("inf"):
+    if isinstance(part, float) and part == float("inf"):
         return {"number": "inf"}
     if part is None or isinstance(part, bool | int | float | str):
         return part

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import os
 import shutil
@@ -121,6 +122,25 @@ def debian_files(package: str, n_bytes: int, title: str, inside: str) -> Callabl
         return folder / "unpacked" / inside
 
     return fetch
+
+
+def archive_of(folder: str | Path | None, archive: str, fetch: Callable[[], Path]) -> Path:
+    """The file of a collection of tables: in the user's folder, else in the one that ``fetch`` gives."""
+    if folder is None:
+        return fetch() / archive
+    home = Path(folder).expanduser()
+    if not (home / archive).exists():
+        raise FileNotFoundError(f"no file {archive} in {home}.")
+    return home / archive
+
+
+def member_of(tables: dict[str, str], name: str, whose: str, more: str) -> str:
+    """Where a table lies in its collection; an unknown name is told with the closest one."""
+    if name in tables:
+        return tables[name]
+    close = difflib.get_close_matches(name, tables, n=1)
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    raise ValueError(f"{whose} no table {name!r} here.{hint} {more}")
 
 
 def fetched(

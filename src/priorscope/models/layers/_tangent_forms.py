@@ -157,7 +157,7 @@ def convolution_forms(patches: Tensor, deltas: Tensor, names: tuple[str, ...]) -
 def scaled_forms(forms: dict[str, Form], scale: float, bias_scale: float) -> dict[str, Form]:
     """Forms of weights and biases that the forward pass multiplies by constants: the constant goes on the smaller factor."""
     weight, bias = forms.get("weight"), forms.get("bias")
-    if isinstance(weight, Product | Local):
+    if isinstance(weight, Product | Local) and scale != 1:  # no copy without need
         forms["weight"] = type(weight)(weight.activations * scale, weight.deltas)
     if isinstance(bias, Explicit):
         forms["bias"] = Explicit(bias.jacobian.flatten(2) * bias_scale)
@@ -167,8 +167,9 @@ def scaled_forms(forms: dict[str, Form], scale: float, bias_scale: float) -> dic
 def inner_products(left: Tensor, right: Tensor, outputs: Outputs) -> Tensor:
     """Inner products of (n, C, q) with (m, C, q): (n, m) summed over outputs, (n, m, C) per output, or (n, m, C, C)."""
     n, m, n_out = len(left), len(right), left.shape[1]
-    if outputs == "sum":
-        return left.flatten(1) @ right.flatten(1).mT
+    if outputs == "sum" or n_out == 1:  # one product of matrices, faster than what follows
+        flat = left.flatten(1) @ right.flatten(1).mT
+        return flat if outputs == "sum" else flat.reshape(n, m, *(1,) * (1 if outputs == "logit" else 2))
     if outputs == "logit":
         return torch.einsum("ncq,mcq->nmc", left, right)
     table = left.flatten(0, 1) @ right.flatten(0, 1).mT  # (n C, m C)

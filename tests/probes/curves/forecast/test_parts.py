@@ -15,6 +15,7 @@ from priorscope.probes.curves.forecast._forecast import lap_window
 from priorscope.probes.curves.forecast._power_law import local_power_law
 from priorscope.probes.curves.forecast._spectral import SpectralModel
 from priorscope.probes.curves.pilot import leave_one_out, nested_regression
+from priorscope.probes.curves.pilot._nested import same_samples
 
 
 @pytest.mark.parametrize("ridge", [0.0, 0.4])
@@ -157,3 +158,12 @@ def test_repeated_rows_leave_the_spectrum_alone_whatever_the_ridge() -> None:
 
     for ridge in (0.0, 1e-7, 1e-4):
         np.testing.assert_allclose(kappa(again, ridge), kappa(x, ridge), rtol=0.35)
+
+
+def test_samples_behind_a_large_bias_are_not_the_same() -> None:
+    """Kernels that differ in their eighth digit only, all samples different: none repeats another, and the spectrum follows."""
+    x = np.random.default_rng(0).normal(size=(20, 3))
+    gram = np.exp(-((x[:, None] - x) ** 2).sum(-1))
+    assert not same_samples(gram + 1e8).any()
+    twice = same_samples(np.kron(gram, np.ones((2, 2))) + 1e8)
+    assert (twice == np.kron(np.eye(20), 1 - np.eye(2)).astype(bool)).all()

@@ -61,7 +61,8 @@ def _cautions(curve: LearningCurve, logs: dict[str, Array], at: Array, grid: Arr
     if max(ends.values()) > _DISAGREE * min(ends.values()):
         worst = ", ".join(f"{name} {value:.3g}" for name, value in ends.items())
         tell(
-            CautionKind.DISAGREE, f"the estimators disagree at n = {at.max():.0f} ({worst}): measure at a larger pilot"
+            CautionKind.DISAGREE,
+            f"the estimators disagree at n = {at.max():.0f} (squared error by {worst}): measure at a larger pilot",
         )
     if curve.pilot < 100:
         tell(CautionKind.SMALL_PILOT, f"the pilot has only {curve.pilot} samples: the curve beyond it is a guess")

@@ -15,7 +15,7 @@ __all__ = ["REPEATED", "Nested", "factorise", "nested_regression", "prefix_sizes
 Array = NDArray[np.float64]
 _TURNS = 8
 REPEATED = 1e-9  # share of a sample's variance left by the others below which it repeats one of them
-_SAME = 1e-7  # how far below the diagonal the kernel of two equal samples may be rounded
+_SAME = 1e-7  # squared distance of two equal samples over the mean one, as kernels are rounded (a ReLU's by 3e-8)
 
 
 def prefix_sizes(n: int, *, smallest: int = 4, per_octave: int = 3) -> NDArray[np.int64]:
@@ -33,12 +33,15 @@ def prefix_sizes(n: int, *, smallest: int = 4, per_octave: int = 3) -> NDArray[n
 def same_samples(gram: Array) -> NDArray[np.bool_]:
     """Which samples a kernel cannot tell apart, (n, n); none is the same as itself.
 
+    Distances count, :math:`K_{ii} + K_{jj} - 2K_{ij}`, and not the kernel: samples behind a large bias have nearly equal kernels.
+
     Example:
         >>> same_samples(np.array([[2.0, 2.0, 1.0], [2.0, 2.0, 1.0], [1.0, 1.0, 2.0]])).astype(int).tolist()
         [[0, 1, 0], [1, 0, 0], [0, 0, 0]]
     """
     own = np.diag(gram)
-    found: NDArray[np.bool_] = gram >= (1 - _SAME) * np.maximum(own[:, None], own)
+    apart = own[:, None] + own - 2 * gram
+    found: NDArray[np.bool_] = apart <= _SAME * apart.mean()
     np.fill_diagonal(found, False)
     return found
 
