@@ -26,7 +26,7 @@ from priorscope.statistics import exact
 
 SLOW = {  # more than a second each
     "dide", "diffeo-performance", "diffeo-phase", "diffeo-stability", "directions", "feature-machines", "fluctuations",
-    "geometry-theory",
+    "geometry-theory", "jamming",
     "kernel-exponents", "lazy-feature", "parametrisations", "phase-diagram", "profile-validity", "random-features", "small-data",
     "spectral-bias",
     "symmetry-accuracy", "symmetry-path",
@@ -111,8 +111,54 @@ def tilted(table: pd.DataFrame, columns: list[str], by: str, power: float, *, be
     return new
 
 
+def told_by(table: pd.DataFrame, parameters: list[str], kept: str) -> list[str]:
+    """The parameters that tell runs apart, without those that follow from the others; ``kept`` is one of them."""
+    left = list(parameters)
+    for name in parameters:
+        rest = [each for each in left if each != name]
+        if name != kept and not table[rest].map(str).duplicated().any():
+            left = rest
+    return left
+
+
+def moved(table: pd.DataFrame, parameters: list[str], columns: list[str], by: str, early: pd.Series) -> pd.DataFrame:
+    """Every change along the parameter ``by`` comes at its very start (where ``early``) or at its very end.
+
+    Among runs that differ in ``by`` alone, all but the first are like the last; or all but the last like the first.
+    """
+    others = [name for name in told_by(table, parameters, by) if name != by]
+    cells = [rows.sort_values(by).index for _, rows in table.groupby([table[name].map(str) for name in others])]
+    new = table.copy()
+    for cell in cells:
+        source = (
+            [cell[0], *[cell[-1]] * (len(cell) - 1)] if early[cell[0]] else [*[cell[0]] * (len(cell) - 1), cell[-1]]
+        )
+        for name in columns:
+            new[name] = new[name].astype(object)
+            for to, at in zip(cell, source, strict=True):
+                new.at[to, name] = table.at[at, name]
+    return new.infer_objects()
+
+
+def ladders(table: pd.DataFrame, parameters: list[str], metrics: list[str]) -> Iterator[pd.DataFrame]:
+    """Along each parameter with three values or more: all changes early, all late, and early for one value of another alone."""
+    varied = [name for name in parameters if table[name].map(str).nunique() > 1]
+    for by in varied:
+        if not pd.api.types.is_numeric_dtype(table[by]) or table[by].nunique() < 3 or by == "seed":
+            continue
+        yes = pd.Series(True, index=table.index)
+        yield moved(table, parameters, metrics, by, yes)
+        yield moved(table, parameters, metrics, by, ~yes)
+        for other in (name for name in varied if name not in (by, "seed")):
+            for value in table[other].map(str).unique()[:4]:
+                yield moved(table, parameters, metrics, by, table[other].map(str) == value)
+
+
 def corruptions(table: pd.DataFrame, parameters: list[str], metrics: list[str]) -> Iterator[pd.DataFrame]:
-    """All metrics changed alike, or with a parameter of the grid, or in another order of the runs; then each by itself."""
+    """All metrics changed alike, or with a parameter of the grid, or in another order of the runs; then each by itself.
+
+    Last come runs moved along a parameter: a transition is bounded by the ladder it is looked for on, whatever the runs say.
+    """
     varied = [name for name in parameters if table[name].map(str).nunique() > 1]
     groups = [metrics, *([name] for name in metrics)]
     for columns in groups:
@@ -126,6 +172,7 @@ def corruptions(table: pd.DataFrame, parameters: list[str], metrics: list[str]) 
         places = np.random.default_rng(0).permutation(len(table))
         shuffled[columns] = table[columns].to_numpy()[places]
         yield shuffled
+    yield from ladders(table, parameters, metrics)
 
 
 def failing(claim: Claim, table: pd.DataFrame) -> set[str]:
