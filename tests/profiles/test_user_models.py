@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 import priorscope as ps
+from priorscope.profiles._candidates import default_candidates, named_candidate, variations
 from priorscope.profiles._network import network_symmetries
 from priorscope.profiles._user_model import load_model, user_candidate
 from priorscope.profiles._user_network import UserNetwork
@@ -161,3 +162,26 @@ def test_timm_models_where_timm_is_installed() -> None:
         load_model("timm:resnet_18", (1, 8, 8), 10)
     with pytest.raises(ValueError, match="timm models take images"):
         load_model("timm:resnet18", (8,), 10)
+
+
+def test_names_of_the_table_are_candidates() -> None:
+    """What a profile calls fcn-2 or vec-1-erf can be asked for by that name, and is the same model."""
+    shape = (1, 8, 8)
+    for name in ("fcn-1", "fcn-3", "vec-3", "lap-3", "gap-1", "laplace", "gaussian"):
+        wanted = next(c for c in default_candidates(shape)[0] if c.name == name)
+        assert named_candidate(name, shape) == wanted
+    for wanted in variations(default_candidates(shape)[0][1]):
+        assert named_candidate(wanted.name, shape) == wanted
+    assert named_candidate("fcn-2", shape).model == ps.models.fcn(2, bias_variance=0.1)
+    assert named_candidate("fcn-3-relu", shape).name == "fcn-3"
+    for other in ("fcn-0", "fcn", "fcn-3-sin", "cnn-3", "fcn-3 ", "laplace-1"):
+        assert named_candidate(other, shape) is None
+    rep = ps.profile(ps.data.digits("parity").subset(60, seed=0), candidates=["fcn-1-erf"], deep=False, trials=False)
+    assert [c.name for c in rep.candidates] == ["fcn-1-erf"]
+
+
+def test_a_convolution_needs_positions() -> None:
+    with pytest.raises(ValueError, match="gap-3 needs inputs with positions"):
+        named_candidate("gap-3", (5,))
+    with pytest.raises(ValueError, match="no model 'fcn-three'"):
+        ps.profile(ps.data.digits("parity").subset(60, seed=0), candidates=["fcn-three"], deep=False, trials=False)

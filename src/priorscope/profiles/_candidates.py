@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeGuard
 
@@ -14,7 +15,15 @@ from priorscope.probes.curves.forecast import lap_window, standard_settings
 if TYPE_CHECKING:
     from priorscope.profiles._user_network import UserNetwork
 
-__all__ = ["Candidate", "CandidateModel", "KernelFamily", "default_candidates", "is_kernel_family", "variations"]
+__all__ = [
+    "Candidate",
+    "CandidateModel",
+    "KernelFamily",
+    "default_candidates",
+    "is_kernel_family",
+    "named_candidate",
+    "variations",
+]
 
 CandidateModel: TypeAlias = "KernelModel | UserNetwork"
 Options: TypeAlias = dict[str, int | float | str]
@@ -43,6 +52,9 @@ _OTHERS = {
     "erf": "bounded and odd",
     "gelu": "smooth",
 }  # nonlinearities tried where ReLU does best, and what is new in them
+
+_RADIAL = {"laplace": laplace, "gaussian": gaussian}
+_NAME = re.compile(r"([a-z]+)-([1-9]\d?)(?:-([a-z]+))?")
 
 _WORDS = {
     "laplace": "rough functions of the distance between inputs",
@@ -97,9 +109,7 @@ def default_candidates(input_shape: tuple[int, ...]) -> tuple[list[Candidate], l
     VEC, LAP and GAP.
     """
     found = [_named("fcn", depth, input_shape) for depth in (1, 3)]
-    found += [
-        Candidate(name, make(), name, _WORDS[name]) for name, make in (("laplace", laplace), ("gaussian", gaussian))
-    ]
+    found += [Candidate(name, make(), name, _WORDS[name]) for name, make in _RADIAL.items()]
     if len(input_shape) < 2:
         return found, ["inputs are flat features without positions: convolutional candidates were left out"]
     side = min(input_shape[1:])
@@ -111,6 +121,26 @@ def default_candidates(input_shape: tuple[int, ...]) -> tuple[list[Candidate], l
         found.append(_named("lap", 3, input_shape))
     found += [_named("gap", depth, input_shape) for depth in (1, 3)]
     return found, []
+
+
+def named_candidate(name: str, input_shape: tuple[int, ...]) -> Candidate | None:
+    """The candidate of a name of the tables, as ``fcn-3``, ``gap-2-erf`` or ``laplace``; None where it is no such name.
+
+    Example:
+        >>> named_candidate("vec-2-erf", (1, 8, 8)).options["depth"], named_candidate("mine:factory", (4,))
+        (2, None)
+    """
+    if name in _RADIAL:
+        return Candidate(name, _RADIAL[name](), name, _WORDS[name])
+    found = _NAME.fullmatch(name)
+    if found is None or found[1] not in ("fcn", "vec", "lap", "gap") or (found[3] or "relu") not in ("relu", *_OTHERS):
+        return None
+    if len(input_shape) < 2 and found[1] != "fcn":
+        raise ValueError(
+            f"{name} needs inputs with positions; these are flat features. Use fcn, or reshape the inputs."
+        )
+    plain = _named(found[1], int(found[2]), input_shape)
+    return next((c for c in variations(plain) if c.name == name), plain)  # "fcn-3-relu" is fcn-3
 
 
 def variations(candidate: Candidate) -> list[Candidate]:

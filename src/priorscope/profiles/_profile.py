@@ -17,7 +17,7 @@ from priorscope.probes import CautionKind, LabelMove, label_moves
 from priorscope.probes.curves.pilot import prepare
 from priorscope.profiles._architecture import Grams, deepened, measure_architecture
 from priorscope.profiles._baseline import Baseline, baseline_of
-from priorscope.profiles._candidates import Candidate, default_candidates
+from priorscope.profiles._candidates import Candidate, default_candidates, named_candidate
 from priorscope.profiles._choose_metric import choose_metric
 from priorscope.profiles._held_out import HeldOut
 from priorscope.profiles._kernel_distance import Distance
@@ -67,7 +67,7 @@ def _collect(
         if isinstance(model, Candidate):
             made = model
         elif isinstance(model, str):
-            made = load_model(model, shape, outputs, sample, scaling)
+            made = named_candidate(model, data.input_shape) or load_model(model, shape, outputs, sample, scaling)
         else:
             made = user_candidate(model, None, shape, outputs, sample, scaling)
         found.append(replace(made, name=named(made.name)))
@@ -177,8 +177,9 @@ def profile(
     classical models of scikit-learn. Their curves are carried to ``to`` samples, and one table sorts them.
 
     Args: ``models`` are compared beside the default candidates, ``candidates`` instead of them; each is an Architecture, an
-    ``nn.Module``, a factory, an estimator of scikit-learn, or text ``package.module:factory`` (or ``timm:name``). ``to`` is the
-    size asked about (default: the number of samples given). ``metric`` is a :class:`Metric` or its name (default:
+    ``nn.Module``, a factory, an estimator of scikit-learn, or a text: a name of the table (``fcn-3``, ``gap-2-erf``),
+    ``package.module:factory`` or ``timm:name``. ``to`` is the size asked about
+    (default: the number of samples given). ``metric`` is a :class:`Metric` or its name (default:
     misclassification, balanced error where a class is rare; root mean square for numbers). ``pilot`` is the number of samples
     of one draw; up to three draws are made where the data allow. ``target_error`` is the value of the metric whose sample cost is
     asked (default: half of what the first row has on the pilot), ``resize`` the side to which larger images are averaged for
