@@ -285,3 +285,42 @@ def test_a_level_clearly_measured_is_left_and_one_hardly_seen_is_drawn_to_the_be
     assert level(0.5, 0.02) == pytest.approx(0.5, abs=0.01)
     free = _extrapolate._line(np.full(3, 3.0), X, np.eye(3), belief, Metric.SQUARED_ERROR, guide_of(0.5))
     assert free.mean.tolist() == pytest.approx([3.0, 0.0])
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_a_forecast_next_to_the_pilot_stays_with_what_was_measured(seed: int) -> None:
+    """Few samples carry most of a product's error, so that luck grows with size; 15 more samples change little all the same."""
+    x = np.random.default_rng(seed).normal(size=(120, 5))
+    rep = ps.profile(x, x[:, 0] * x[:, 1], candidates=["laplace"], classical=False, trials=False, deep=False)
+    row = rep.rows[0]
+    assert 0.88 < row.estimate.value / row.curve.measured[-1] < 1.01
+
+
+def test_luck_that_sizes_share_moves_no_weight() -> None:
+    """However large the luck that all sizes share, the line is that of least squares with the sizes' own variances."""
+    z = np.log(np.array([1.0, 2.0, 4.0]) / 4)
+    own = np.diag([0.02, 0.01, 0.01])
+    X = np.stack([np.ones(3), z], 1)
+    for luck in (0.0, 0.3, 30.0):
+        C = _extrapolate._luck_apart(luck + own)
+        np.testing.assert_allclose(C, luck + own, atol=1e-12)
+        line = _extrapolate._line(
+            np.array([0.1, 0.3, 0.2]), X, C, BELIEFS[Kind.KERNEL], Metric.SQUARED_ERROR, guide_of(1.0)
+        )
+        W, P = np.linalg.inv(own), np.diag([0.0, BELIEFS[Kind.KERNEL].slope_sd ** -2])
+        np.testing.assert_allclose(line.mean, np.linalg.solve(X.T @ W @ X + P, X.T @ W @ [0.1, 0.3, 0.2]), rtol=1e-6)
+
+
+def test_no_ratio_is_drawn_outside_of_those_measured() -> None:
+    """Correlated ratios whose variances grow with size, as a bootstrap over the same tested samples gives them."""
+    sd = np.array([0.22, 0.24, 0.26, 0.29, 0.31, 0.33, 0.35])
+    z = np.log(np.arange(1.0, 8) / 7)
+    C = np.outer(sd, sd) * (0.97 + 0.03 * np.eye(7))
+    X = np.stack([np.ones(7), z], 1)
+    ratio = np.array([-0.03, -0.06, -0.06, 0.23, 0.16, 0.17, 0.11])
+    plain, apart = (
+        _extrapolate._line(ratio, X, each, BELIEFS[Kind.KERNEL], Metric.SQUARED_ERROR, guide_of(1.0)).mean[0]
+        for each in (C, _extrapolate._luck_apart(C))
+    )
+    assert ratio.min() < apart < ratio.max()
+    assert plain < ratio.min() - 0.1  # what is guarded against

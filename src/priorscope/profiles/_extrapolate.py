@@ -202,6 +202,26 @@ def _line(ratio: Array, X: Array, C: Array, belief: Belief, metric: Metric, guid
     return _Line(middle, spread, gain, offset)
 
 
+def _luck_apart(covariance: Array) -> Array:
+    """The covariance of ratios at growing sizes as luck that all share alike, and what each has of its own beside the last.
+
+    Sizes share their tested samples, so that correlations come near one while variances grow with size. Least squares with such
+    a covariance reads luck off the trend and goes below all that was measured (Peelle's pertinent puzzle: D'Agostini 1994,
+    Nucl. Instrum. Meth. A 346, 306); with luck shared alike it cannot.
+
+    Example:
+        >>> _luck_apart(np.array([[0.04, 0.058], [0.058, 0.09]])).round(3).tolist()
+        [[0.09, 0.083], [0.083, 0.09]]
+    """
+    if len(covariance) < 2:
+        return covariance
+    apart = np.diag(covariance) + covariance[-1, -1] - 2 * covariance[:, -1]
+    last = float(apart[-2]) / 2  # half of how far the last two are apart is the last one's own
+    own = np.append(np.maximum(apart[:-1] - last, last), last)
+    found: Array = max(float(covariance[-1, -1]) - last, 0.0) + np.diag(own)
+    return found
+
+
 def extrapolate(
     name: str,
     held: HeldOut,
@@ -242,7 +262,8 @@ def extrapolate(
     ratio, ratio_draws = own_log - base, own_draws - base_draws
     z = np.log(sizes / sizes[-1])
     X = np.stack([np.ones_like(z), z], 1)
-    scatter = _TRAINING**2 * np.cov(ratio_draws.T).reshape(len(z), len(z)) + np.diag(few)
+    scatter = _TRAINING**2 * np.cov(ratio_draws.T).reshape(len(z), len(z))
+    scatter = (scatter if guide.held is not None else _luck_apart(scatter)) + np.diag(few)
     C = scatter + belief.nugget**2 * np.eye(len(z))
     line = _line(ratio, X, C, belief, metric, guide)
     gain = line.gain
