@@ -130,3 +130,15 @@ def test_numbers_are_fitted_in_the_unit_of_the_profile_whatever_theirs_is() -> N
     np.testing.assert_allclose(guesses[0], guesses[1], rtol=1e-6)
     assert np.corrcoef(guesses[0], y[60:])[0, 1] > 0.9
     assert np.ptp(SVR(C=1.0).fit(x[:60], 1e-4 * y[:60]).predict(x[60:])) == 0
+
+
+def test_every_row_takes_what_the_profile_was_given() -> None:
+    """Images given as images: the estimator of each row is fitted to images, and to flat rows just so."""
+    x = np.random.default_rng(0).normal(size=(80, 1, 4, 4))
+    y = (x[:, 0, 0, 0] > 0).astype(int)
+    rep = ps.profile(x, y, deep=False, candidates=["fcn-1"], classical=True)
+    assert {row.kind for row in rep.rows} == {Kind.KERNEL, Kind.NETWORK, Kind.CLASSICAL}
+    for row in rep.rows:
+        as_images, flat = (rep.estimator(row.name).fit(rows, y) for rows in (x, x.reshape(80, -1)))
+        assert (as_images.predict(x) == flat.predict(x.reshape(80, -1))).all()
+        assert (as_images.predict(x) == y).mean() > 0.9

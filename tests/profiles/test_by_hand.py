@@ -22,7 +22,7 @@ from priorscope.profiles._design import Design
 from priorscope.profiles._held_out import Truth
 from priorscope.profiles._kernel_distance import distance_at_width, short_run
 from priorscope.profiles._network import _first, network_distance
-from priorscope.profiles._robust import heavy_tails, outliers
+from priorscope.profiles._robust import heavy_tails, outliers, skewed
 from priorscope.profiles._view import look
 from priorscope.profiles.sources import _features
 
@@ -300,3 +300,27 @@ def test_reasons_name_what_is_shared_what_is_not_and_the_leading_modes():
         _why.augmentation([moves[0], moves[1], moves[3]], made) == ()
     )  # the model has it, the labels do not, too little
     assert "“shift”" in _why.augmentation(moves[:1], None)[0]
+
+
+def test_skewed_targets_are_told_where_a_logarithm_mends_them() -> None:
+    prices = np.exp(np.random.default_rng(0).normal(size=(200, 1)) * 1.2)
+    (said,) = skewed(prices)
+    assert f"the largest is {prices.max() / np.median(prices):.0f} times the median" in said
+    assert skewed(prices[:49]) == []  # too few to tell
+    assert skewed(prices - prices.min()) == []  # zero has no logarithm
+    assert skewed(np.log(prices) + 9) == []
+    assert skewed(np.hstack([prices, prices])) == []  # one target at a time
+    far = 1 + 0.01 * np.random.default_rng(0).random((200, 1))
+    far[7] = 50.0
+    assert skewed(far) == []  # one outlier, not a skewed law
+    law = np.random.default_rng(1).exponential(size=4000)
+    assert 1.8 < float(((law - 1) ** 3).mean()) < 2.2  # the bound is the skewness of an exponential law
+
+
+def test_a_profile_of_prices_offers_their_logarithm() -> None:
+    x = np.random.default_rng(2).normal(size=(120, 3))
+    found = [
+        ps.profile(x, y, candidates=["fcn-1"], classical=False, trials=False, deep=False).warnings
+        for y in (np.exp(1.2 * x[:, 0] + 0.5 * x[:, 1]), 1.2 * x[:, 0] + 0.5 * x[:, 1])
+    ]
+    assert [any("profile their logarithm" in care for care in each) for each in found] == [True, False]

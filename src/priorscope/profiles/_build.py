@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sklearn.base import BaseEstimator, clone
 from sklearn.compose import TransformedTargetRegressor
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from torch import Tensor, nn
 
@@ -17,13 +17,13 @@ from priorscope.profiles._kind import Kind
 from priorscope.profiles._metric import Metric
 from priorscope.profiles._row import EstimatorRecipe, KernelRecipe, NetworkRecipe, Row
 from priorscope.profiles._standing import Standing
-from priorscope.sklearn import BalancedDecision, KernelMachine, Shortlist, Shrink, TrainedNetwork
+from priorscope.sklearn import BalancedDecision, Encode, KernelMachine, Shortlist, Shrink, TrainedNetwork
 
 if TYPE_CHECKING:
     from priorscope.profiles._candidates import Candidate
     from priorscope.profiles._result import Profile
 
-__all__ = ["build", "chosen_rows", "estimator_of"]
+__all__ = ["build", "chosen_rows", "encoder", "estimator_of", "own_estimator", "takes_any_rows"]
 
 _MOST = {Kind.KERNEL: 3, Kind.CLASSICAL: 4, Kind.ESTIMATOR: 2, Kind.NETWORK: 1}  # members of a shortlist
 _LEADING = (Standing.BEST, Standing.FIRST, Standing.ONLY, Standing.LEVEL)
@@ -110,6 +110,24 @@ def estimator_of(row: Row, result: Profile) -> BaseEstimator:
     """
     found = _plain(row, result)
     return BalancedDecision(found) if result.metric is Metric.BALANCED_ERROR else found
+
+
+def takes_any_rows(estimator: BaseEstimator, result: Profile) -> bool:
+    """Whether an estimator takes what the profile was given: frames, images and signals as they are, beside flat rows."""
+    first = estimator.steps[0][1] if isinstance(estimator, Pipeline) else estimator
+    return isinstance(first, KernelMachine) or not (result.framed or len(result.input_shape) > 1)
+
+
+def encoder(result: Profile) -> Encode:
+    """What makes flat rows of numbers of the profile's inputs."""
+    return Encode(input_shape=tuple(result.input_shape) if len(result.input_shape) > 1 else None)
+
+
+def own_estimator(row: Row, result: Profile) -> BaseEstimator:
+    """The predictor of one row as an estimator that takes what the profile was given: see :meth:`Profile.estimator`."""
+    found = estimator_of(row, result)
+    inner = found.estimator if isinstance(found, BalancedDecision) else found
+    return found if takes_any_rows(inner, result) else make_pipeline(encoder(result), found)
 
 
 def _plain(row: Row, result: Profile) -> BaseEstimator:

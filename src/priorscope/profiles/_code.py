@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 from priorscope import sklearn as ours
-from priorscope.profiles._build import chosen_rows, estimator_of
+from priorscope.profiles._build import chosen_rows, encoder, estimator_of, takes_any_rows
 from priorscope.profiles._row import EstimatorRecipe
 from priorscope.sklearn import BalancedDecision, KernelMachine, Shrink, TrainedNetwork
 
@@ -33,10 +33,8 @@ def code(result: Profile, kind: str | None = None) -> str:
     if balanced:
         made[-1] = f"ps.sklearn.BalancedDecision({made[-1]})"
         needs.add("import priorscope as ps")
-    if (result.framed or len(result.input_shape) > 1) and not isinstance(steps[0], KernelMachine):
-        shape = f"input_shape={tuple(result.input_shape)}" if len(result.input_shape) > 1 else ""
-        made.insert(0, f"ps.sklearn.Encode({shape})")
-        needs.add("import priorscope as ps")
+    if not takes_any_rows(estimator, result):
+        made.insert(0, _written(encoder(result), needs))
     made = [_wrapped(line, 60 if len(made) == 1 else 56) for line in made]
     if len(made) > 1:
         needs.add("from sklearn.pipeline import make_pipeline")

@@ -26,7 +26,7 @@ from priorscope.profiles._metric import Metric
 from priorscope.profiles._predictors import Predictors
 from priorscope.profiles._progress import Progress, Step
 from priorscope.profiles._result import CandidateProfile, Profile
-from priorscope.profiles._robust import heavy_tails, outliers, rare_classes
+from priorscope.profiles._robust import heavy_tails, outliers, rare_classes, skewed
 from priorscope.profiles._row import Row
 from priorscope.profiles._scene import Scene
 from priorscope.profiles._user_model import load_model, user_candidate
@@ -271,7 +271,7 @@ def profile(
         ),
         warnings=(
             *_warnings(rows, measured, view, baseline, asked),
-            *_of_data(ready, view, held, rows[0]),
+            *_of_data(prepared.original, view, held, rows[0]),
             *(care for found in findings.values() for care in found.warnings()),
         ),
         seconds=clock.perf_counter() - wall,
@@ -315,10 +315,10 @@ def _deepened(measured: list[CandidateProfile], rows: Sequence[Row], view: View)
     return sorted(found, key=lambda c: order.index(c.name) if c.name in order else len(order))
 
 
-def _of_data(ready: Dataset, view: View, held: HeldOut, first: Row) -> list[str]:
+def _of_data(data: Dataset, view: View, held: HeldOut, first: Row) -> list[str]:
     """What to be careful about in the data."""
     regression = view.truth.labels is None
     said = outliers(view.inputs, view.truth.targets, view.index, regression, held)
     if regression:
-        said += heavy_tails(held, first.name)
-    return said + rare_classes(view.truth.labels, view.truth.classes, ready.classes)
+        said += heavy_tails(held, first.name) + skewed(data.targets[view.index].double().numpy())
+    return said + rare_classes(view.truth.labels, view.truth.classes, data.classes)

@@ -236,7 +236,7 @@ class Profile:
         return build(self, kind)
 
     def estimator(self, name: str) -> BaseEstimator:
-        """The predictor of one row as an estimator of scikit-learn, not fitted; it takes rows of numbers.
+        """The predictor of one row as an estimator of scikit-learn, not fitted; it takes what the profile was given.
 
         Example:
             >>> import priorscope as ps, torch
@@ -245,12 +245,12 @@ class Profile:
             >>> rep.estimator("extra trees").fit(x, x[:, 0] * x[:, 1]).predict(x[:2]).shape
             (2,)
         """
-        from priorscope.profiles._build import estimator_of
+        from priorscope.profiles._build import own_estimator
 
         row = next((row for row in self.rows if row.name == name), None)
         if row is None:
             raise ValueError(f"the profile has no row {name!r}; it has {', '.join(row.name for row in self.rows)}.")
-        return estimator_of(row, self)
+        return own_estimator(row, self)
 
     def code(self, kind: str | None = None) -> str:
         """The few lines of Python that build the winner (or the best of a ``kind``) without the profile.

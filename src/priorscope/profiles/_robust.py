@@ -6,15 +6,17 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import skew
 from torch import Tensor
 
 from priorscope.profiles._held_out import HeldOut
 from priorscope.profiles._metric import Metric
 
-__all__ = ["heavy_tails", "outliers", "rare_classes"]
+__all__ = ["heavy_tails", "outliers", "rare_classes", "skewed"]
 
 _FAR = 15.0  # standard deviations
 _FEW = 10  # samples of a class
+_SKEWED = 2.0  # skewness of targets from which on their logarithm is offered: that of an exponential law
 
 
 def _named(rows: Sequence[int], what: str) -> str:
@@ -54,6 +56,24 @@ def heavy_tails(best: HeldOut, name: str) -> list[str]:
     return [
         f"{name}: {few} of {len(last)} tested samples make up {100 * share:.0f} % of the squared error: heavy tails, so that "
         "another draw of samples may give quite another error"
+    ]
+
+
+def skewed(targets: NDArray[np.float64]) -> list[str]:
+    """Whether positive targets are so skewed that a few large ones decide the squared error, while their logarithms are not.
+
+    Example:
+        >>> skewed(np.exp(np.linspace(-4, 4, 101)))
+        ['targets are positive and skewed (the largest is 55 times the median): a few large ones decide every error here; ...
+    """
+    values = targets.ravel()
+    if targets.shape[-1] != 1 and targets.ndim > 1:
+        return []
+    if len(values) < 50 or (values <= 0).any() or skew(values) < _SKEWED or abs(skew(np.log(values))) > 1:
+        return []
+    return [
+        f"targets are positive and skewed (the largest is {values.max() / np.median(values):.0f} times the median): a few large "
+        "ones decide every error here; profile their logarithm to compare by relative errors"
     ]
 
 
