@@ -2,7 +2,9 @@
 
 Nothing is written into the checkout. Tests are collected once; then a child is forked per fault of a seeded choice (or of the
 list ``named_faults.toml``, with ``--named``), in which the code of the faulty function is exchanged, and tests run there until
-one fails. Every run notes which test enters which function and how long it takes (kept in ``.mutants/``), so that later faults
+one fails. Faults of ``harmless_faults.toml``, which can change no answer, are told and not counted.
+
+Every run notes which test enters which function and how long it takes (kept in ``.mutants/``), so that later faults
 start with the tests that are known to enter the faulty function, the cheapest file first. Tests not yet known come after
 them, chosen by words: files that name the function or one of those that mention it, those of the mirrored folder first, until
 ``--cap`` seconds of processor time are spent. ``--listen`` runs every test once, unharmed, and notes it for all later faults.
@@ -50,6 +52,7 @@ from numba.core.dispatcher import Dispatcher
 ROOT = Path(__file__).resolve().parents[1]
 RECORD = ROOT / ".mutants"
 NAMED = ROOT / "tools" / "named_faults.toml"
+HARMLESS = ROOT / "tools" / "harmless_faults.toml"
 LEFT_OUT = (
     "cli/",
     "report/",
@@ -436,6 +439,19 @@ def choice(found: list[Fault], count: int, seed: int) -> list[Fault]:
     return taken
 
 
+def bare(text: str) -> str:
+    """What a fault puts in place, without the brackets around it."""
+    return text[1:-1] if text.startswith("(") else text
+
+
+def harmless(taken: list[Fault]) -> list[Fault]:
+    """Those of the faults that ``harmless_faults.toml`` says can change no answer, by the line they stand in."""
+    entries = tomllib.loads(HARMLESS.read_text())["fault"]
+    known = {(e["file"], e["line"], e["old"], e["new"]) for e in entries}
+    lines = {f.file: (ROOT / f.file).read_text().splitlines() for f in taken}
+    return [f for f in taken if (f.file, lines[f.file][f.line - 1].strip(), f.old, bare(f.new)) in known]
+
+
 def named(root: Path, words: str = "") -> list[Fault]:
     """The faults of ``named_faults.toml``: each ``old`` stands once in the source, wherever its file has moved to."""
     sources = {
@@ -580,6 +596,10 @@ def main() -> int:
             taken = choice(found, options.count, options.seed)
     if options.plain:
         taken = [f for f in taken if b"numba" not in (ROOT / f.file).read_bytes()]
+    apart = harmless(taken)
+    taken = [f for f in taken if f not in apart]
+    if apart:
+        print(f"{len(apart)} that can change no answer are left out:", *apart, sep="\n  ")
     if options.list:
         print(*taken, sep="\n")
         return 0

@@ -184,6 +184,14 @@ def test_every_named_fault_stands_once_in_the_source_and_is_another_program(tool
         assert ast.dump(ast.parse(tool.inject(source, fault))) != ast.dump(ast.parse(source)), fault.kind
 
 
+def test_every_harmless_fault_is_one_of_the_source_and_has_its_reason(runner):
+    entries = runner.tomllib.loads(runner.HARMLESS.read_text())["fault"]
+    found = runner.harmless(runner.possible(ROOT, sorted({e["file"].removeprefix("src/priorscope/") for e in entries})))
+    wanted = sorted((e["file"], e["old"], e["new"]) for e in entries)
+    assert sorted((f.file, f.old, runner.bare(f.new)) for f in found) == wanted  # one each, and no other
+    assert all(len(e["why"]) > 20 for e in entries)
+
+
 def test_tests_are_chosen_by_what_they_name_and_what_they_are_known_to_enter(runner):
     fault = next(f for f in runner.named(ROOT) if f.kind.startswith("mean of logs"))
     knowledge = runner.Knowledge(fresh=True)

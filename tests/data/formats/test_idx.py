@@ -105,3 +105,10 @@ def test_folders_with_and_without_a_test_part_and_files_known_by_their_beginning
     assert not IDX.owns(named)  # a suffix says what it is
     with pytest.raises(FileNotFoundError, match="should lie beside it as plain"):
         load(tmp_path / "train-labels.idx1-ubyte", target="plain-labels")
+
+
+@pytest.mark.parametrize("start", [b"", b"\0", b"\0\0\x08"])
+def test_a_file_shorter_than_its_first_four_bytes_is_no_idx_file(tmp_path, start):
+    (tmp_path / "short").write_bytes(start)
+    with pytest.raises(ValueError, match="short is not an idx file"):
+        read_idx(tmp_path / "short")

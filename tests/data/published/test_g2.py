@@ -75,3 +75,14 @@ def test_the_cache_serves_it_without_a_network(folder, monkeypatch):
     assert cached("g2")
     assert ps.data.get("g2") == folder.parent / "g2"
     assert len(ps.data.g2()) == 2
+
+
+def test_an_atom_needs_an_entry_and_a_charge():
+    from priorscope.data.published._g2 import _molecule
+
+    atom = {"symbols": "H", "positions": [[0.0, 0.0, 0.0]], "enthalpy": 1.0, "thermal correction": 0.0, "ZPE": 0.0}
+    pair = {**atom, "symbols": "HX", "positions": [[0.0, 0.0, 0.0], [0.0, 0.0, 1.0]]}
+    with pytest.raises(ValueError, match=r"not known as atoms: \['X'\]"):
+        _molecule("an entry without a charge", pair, {"H": atom, "X": atom})
+    with pytest.raises(ValueError, match=r"not known as atoms: \['He'\]"):
+        _molecule("a charge without an entry", {**pair, "symbols": "HHe"}, {"H": atom})

@@ -248,3 +248,8 @@ def test_elements_of_permutation_groups_are_all_of_them():
     assert all(group.contains(g) for g in group.elements())
     signs = groups.orthogonal((1,)).elements()
     assert sorted(float(g.matrix()) for g in signs) == [-1.0, 1.0]
+
+
+def test_a_mean_over_a_group_costs_as_many_kernels() -> None:
+    plain, averaged = (m.estimate(50, 50, (1, 4, 4), path="reference") for m in (gap(1), invariant(gap(1), "p4")))
+    assert averaged.seconds == pytest.approx(4 * plain.seconds)

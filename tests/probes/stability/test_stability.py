@@ -348,3 +348,15 @@ def test_a_sweep_is_coloured_by_what_varies(cutoffs, interpolations, by):
     found = ps.probes.stability_sweep(network, x, (0.5,), cutoffs, interpolations, n_seeds=1)
     assert found.by == by
     assert len(found.table()) == len(cutoffs) * len(interpolations)
+
+
+def test_every_draw_of_a_factory_must_be_a_module() -> None:
+    """A factory that gives a number for its first seed and networks for the others is refused."""
+    from priorscope.probes.stability._subject import networks_of
+
+    def moody(seed: int) -> object:
+        return torch.nn.Linear(4, 1) if seed else 3
+
+    assert len(networks_of(moody, (4,), 1, 2, 1)[1]) == 2
+    with pytest.raises(TypeError, match="it gave a int"):
+        networks_of(moody, (4,), 1, 2, 0)

@@ -10,12 +10,12 @@ import pytest
 import torch
 from torch import nn
 
-from priorscope.data import from_arrays
+from priorscope.data import digits, from_arrays
 from priorscope.models import GroupAveraged, fcn, from_factory, invariant
 from priorscope.profiles import Kind, Metric, Row, profile
 from priorscope.profiles._candidates import default_candidates, variations
 from priorscope.validation.profile_validity import _profile_validity, _reference, _validity_measures
-from priorscope.validation.profile_validity._problems import DEVELOPMENT, HELD_OUT, Problem, draw
+from priorscope.validation.profile_validity._problems import DEVELOPMENT, HELD_OUT, Problem, draw, published
 from priorscope.validation.profile_validity._profile_validity import MODULES, PAPER, Test
 from priorscope.validation.profile_validity._validity_measures import ENOUGH
 
@@ -284,3 +284,13 @@ def test_a_run_with_modules_of_the_user() -> None:
     assert sorted(found["rows"]) == sorted(MODULES)
     assert set(found["kinds"]) == {"network"}
     assert np.isfinite(found["error"]).all()
+
+
+def test_classes_of_images_are_counted_in_the_order_given() -> None:
+    x, named = published(300, torch.Generator().manual_seed(0), 8, name="digits", classes=[7, 1])
+    whole = digits()
+    every = torch.cat([whole.inputs, whole.test.inputs]).flatten(1)
+    label = torch.cat([whole.train_labels, whole.test_labels])
+    true = label[torch.cdist(x.flatten(1), every).argmin(1)]
+    assert set(true.tolist()) == {1, 7}
+    assert (named == (true == 1).long()).all()

@@ -51,8 +51,8 @@ def _logs(table: pd.DataFrame, data: str, *names: str) -> np.ndarray:
     return logs
 
 
-def _pearson(rows: np.ndarray, a: int = 0, b: int = 1) -> float:
-    return float(np.corrcoef(rows[:, a], rows[:, b])[0, 1])
+def _pearson(rows: np.ndarray, column: int = 1) -> float:
+    return float(np.corrcoef(rows[:, 0], rows[:, column])[0, 1])
 
 
 def correlation(data: str, name: str) -> Callable[[pd.DataFrame], Measured]:
@@ -76,7 +76,7 @@ def advantage(data: str, name: str) -> Callable[[pd.DataFrame], Measured]:
     @counted
     def measured(table: pd.DataFrame) -> Interval:
         rows = _logs(table, data, "error", "R", name)
-        return seed_interval(rows, lambda v: _pearson(v, 0, 1) - _pearson(v, 0, 2))
+        return seed_interval(rows, lambda v: _pearson(v, 1) - _pearson(v, 2))
 
     return measured
 

@@ -75,7 +75,7 @@ def train(
     **options: Any,
 ) -> tuple[nn.Module, dict[str, Tensor]]:
     """One network per data set (all of one size), trained together; the template and the trained parameters."""
-    shape = sets[0].input_shape
+    (shape,) = {s.input_shape for s in sets}
     template = build(name, outputs, shape[0], shape[1], width).eval()
     start = models.Redrawing.of(template).stacked(len(sets), torch.Generator().manual_seed(seed))
     x, y = _stack(sets, "train", outputs)
