@@ -136,3 +136,10 @@ def test_a_draw_follows_from_its_seed(make):
     assert torch.equal(one, same)
     assert not torch.equal(one, other)
     assert not torch.equal(one, make(0))
+
+
+def test_a_covariance_symmetric_up_to_roundings_is_taken() -> None:
+    cov = torch.tensor([[1.0, 0.0], [1e-9, 1.0]], dtype=torch.float64)
+    assert gaussian(3, cov).shape == (3, 2)
+    with pytest.raises(ValueError, match="symmetric"):
+        gaussian(3, cov + 1e-4 * torch.tensor([[0.0, 1.0], [0.0, 0.0]]))

@@ -22,6 +22,8 @@ def test_decimal_commas(text, value):
     assert read_numeral(text, ",").value == value
 
 
-@pytest.mark.parametrize("text", ["", "a", "1,23", "1,2345", "12,34,567", "--1", "(1", "(-1)", "(+1)", "($-1)", "$1$", "1.2.3", "1e", "5 %%"])
+@pytest.mark.parametrize(
+    "text", ["", "a", "1,23", "1,2345", "12,34,567", "--1", "(1", "(-1)", "(+1)", "($-1)", "$1$", "1.2.3", "1e", "5 %%"]
+)
 def test_what_is_no_number_with_decimal_points(text):
     assert read_numeral(text, ".") is None

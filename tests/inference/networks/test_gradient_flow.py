@@ -256,3 +256,14 @@ def test_all_records_end_where_the_flow_ends():
     found = flow.fit(nn.Sequential(nn.Linear(3, 20), nn.Tanh(), nn.Linear(20, 1)), data).trajectory
     assert found.times[-1] < 1e4
     assert len(found.times) == len(found.loss) == len(found.params) == len(found.outputs) < 41
+
+
+def test_outputs_and_weights_are_kept_side_by_side():
+    """Each recorded row of outputs is that of the weights recorded with it, members apart."""
+    data = sample()
+    ensemble = ps.models.fcn(1, activation="erf").ensemble((3,), width=5, outputs=1, seeds=range(2))
+    kept = GradientFlow(time=1.0, record=[0.1, 0.4, 1.0], keep=("outputs", "params"), centre=False).fit(ensemble, data)
+    path = kept.trajectory
+    for outputs, weights in zip(path.outputs, path.params, strict=True):
+        torch.testing.assert_close(outputs, kept.members.call(weights, data.inputs.double()))
+    assert len({float(p.norm()) for p in path.params}) == 4

@@ -79,3 +79,12 @@ def test_moving_batches_by_chance_is_the_same_again_and_leaves_torch_as_it_was()
     whole, pieces = once.advance(20), again.advance(5).advance(15)
     assert torch.equal(state, torch.get_rng_state())
     torch.testing.assert_close(whole.predict(X), pieces.predict(X), rtol=0, atol=0)
+
+
+def test_batches_are_as_large_as_said_and_take_every_sample_once_per_epoch() -> None:
+    run = TrainingRun(network(), DATA, batch_size=12, seed=0)
+    epochs = [[run._rows().tolist() for _ in range(3)] for _ in range(4)]
+    for epoch in epochs:
+        assert [len(rows) for rows in epoch] == [12] * 3
+        assert len({row for rows in epoch for row in rows}) == 36
+    assert epochs[0] != epochs[1]

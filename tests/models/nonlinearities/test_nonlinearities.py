@@ -211,3 +211,14 @@ def test_the_slope_of_a_constant_is_zero():
     for constant in (Hermite(0), Polynomial((1.0,))):
         assert torch.equal(constant.derivative_covariance(cosines, one, one), 0 * one)
         assert torch.equal(constant.covariance(cosines, one, one), one)
+
+
+def test_one_steep_input_of_many_is_enough() -> None:
+    from priorscope.models.nonlinearities._nonlinearity import steep
+
+    small, mixed = torch.ones(3, dtype=torch.float64), torch.tensor([1.0, 1e9, 2.0], dtype=torch.float64)
+    assert not steep(small, small)
+    assert steep(mixed, small)
+    assert steep(small, mixed)
+    assert not steep(mixed, small, unit=1e9)
+    assert not steep(small[:0], small)

@@ -182,3 +182,13 @@ def test_a_dimension_that_is_known_is_taken_as_it_is():
     known = replace(ps.probes.effective_dimension(x), overlay=7.5)
     assert ps.probes.expected_exponents(x, x[:, 0], grams, dimension=known).dimension.overlay == 7.5
     assert ps.probes.expected_exponents(x, x[:, 0], grams).dimension.overlay != 7.5
+
+
+def test_local_exponents_stand_between_their_two_sizes() -> None:
+    sizes, errors = np.array([10.0, 40.0, 80.0, 640.0]), np.array([8.0, 4.0, 3.0, 0.5])
+    found = ps.probes.learning_curve_exponent(sizes, errors)
+    at = [n for n, _ in found.local]
+    np.testing.assert_allclose(at, [20.0, np.sqrt(3200), np.sqrt(51200)])
+    slopes = np.diff(np.log(errors)) / np.diff(np.log(sizes))
+    np.testing.assert_allclose([e.value for _, e in found.local], slopes)
+    assert [n for n, _ in found.running] == [80.0, 640.0]

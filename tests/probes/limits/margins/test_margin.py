@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -203,3 +205,15 @@ def test_weights_are_chosen_by_name_and_unknown_names_told():
     frozen = nn.Linear(2, 1).requires_grad_(False)
     with pytest.raises(ValueError, match="no trainable weights"):
         homogeneity(frozen, x)
+
+
+def test_support_vectors_are_counted_whatever_the_unit_of_their_multipliers(rng):
+    x = torch.randn(30, 4, generator=rng, dtype=torch.float64)
+    net = nn.Linear(4, 1, bias=False).double()
+    with torch.no_grad():
+        net.weight.copy_(torch.ones(1, 4))
+    found = margin(net, x, torch.sign(x.sum(1, keepdim=True)))
+    assert 0 < found.n_support < 30
+    for unit in (1e-9, 1e9):
+        assert replace(found, multipliers=unit * found.multipliers).n_support == found.n_support
+    assert replace(found, multipliers=0 * found.multipliers).n_support == 0
