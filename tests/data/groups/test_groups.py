@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from priorscope.data import groups, local_features
 from priorscope.data.groups._block import _haar_orthogonal
+from priorscope.data.groups._element import Rotation
 
 SHAPE = (3, 4, 4)
 ALL = groups.named(SHAPE, patch=2)
@@ -215,3 +216,15 @@ def test_which_groups_suit_a_shape() -> None:
     assert groups.generated((1, 4), []).order == 1
     with pytest.raises(ValueError, match="does not"):
         groups.generated((1, 4), ["sign flip"])
+
+
+def test_a_turn_of_two_channels_is_no_permutation() -> None:
+    """Most of its entries are 0 or 1, and all of them have to be."""
+    group = next(g for g in ALL.values() if g.kind == "permutation" and g.layout.size == 3)
+    turn = torch.eye(3, dtype=torch.float64)
+    turn[:2, :2] = torch.tensor([[0.6, -0.8], [0.8, 0.6]])
+    mixed = Rotation(group.layout, turn.expand(group.copies, 3, 3))
+    assert not group.contains(mixed)
+    assert group.contains(
+        Rotation(group.layout, torch.eye(3, dtype=torch.float64)[[1, 2, 0]].expand(group.copies, 3, 3))
+    )

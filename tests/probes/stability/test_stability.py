@@ -360,3 +360,13 @@ def test_every_draw_of_a_factory_must_be_a_module() -> None:
     assert len(networks_of(moody, (4,), 1, 2, 1)[1]) == 2
     with pytest.raises(TypeError, match="it gave a int"):
         networks_of(moody, (4,), 1, 2, 0)
+
+
+def test_a_sweep_of_noise_takes_the_average_it_is_told():
+    """Responses of a quadratic function differ from image to image, and so do their mean and their median."""
+    x = images()
+    G = [
+        noise_sweep(Function(torch.square), x, [0.1], average=a, n_seeds=2).table().G.iloc[0]
+        for a in ("mean", "median")
+    ]
+    assert G[0] != pytest.approx(G[1], rel=1e-5)  # exactly the same if it were not handed on

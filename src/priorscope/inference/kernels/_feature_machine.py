@@ -29,7 +29,6 @@ Array = NDArray[np.float64]
 MOST = 4000  # rows from which features are learnt
 TOGETHER = 1500  # rows of one fit where features go on from those of a race
 NUMBERS = 2_000_000  # of the kernel with the landmarks that are computed at once
-RIDGE = 1e-3  # in units of the mean eigenvalue, where nothing chooses it
 _CHOICE = Rule("True, False or 'auto' as {name}", lambda v: isinstance(v, bool) or (isinstance(v, str) and v == "auto"))
 
 _SHARE = Rule(
@@ -232,7 +231,8 @@ class FeatureMachine:
     def _ridges(self, plan: FeaturePlan | None, rounds: int) -> tuple[float, ...]:
         if plan is not None:
             return plan.ridges
-        return (self.ridge if not isinstance(self.ridge, str) else RIDGE,) * (rounds + 1)
+        assert not isinstance(self.ridge, str)
+        return (self.ridge,) * (rounds + 1)
 
 
 def _block(anchors: int) -> int:
