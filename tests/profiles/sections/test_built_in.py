@@ -48,7 +48,7 @@ def turned():
     which = torch.randint(4, (300,), generator=source)
     turns = torch.randint(4, (300,), generator=source).tolist()
     x = torch.stack([pictures[i].rot90(k, (-2, -1)) for i, k in zip(which, turns)])
-    x = x + 0.6 * torch.randn(x.shape, generator=source)
+    x = x + 1.3 * torch.randn(x.shape, generator=source)
     return ps.profile(x.numpy(), (which % 2).numpy(), trials=False, deep=False, classical=False)
 
 

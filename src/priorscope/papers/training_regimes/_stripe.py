@@ -110,20 +110,29 @@ def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
     up = alt.Y("ratio:Q", title="compression Λ, weights along over across", scale=alt.Scale(type="log"))
     middle = alt.Chart(frame).mark_point(filled=True, size=25, opacity=0.6).encode(x, up)
     middle += alt.Chart(pd.DataFrame({"n": sizes, "ratio": guide})).mark_line(strokeDash=[4, 4]).encode(x, up)
+    panels = [left.properties(width=260), middle.properties(width=220)]
+    if "neurons" in table:  # committed tables have no long arrays
+        panels.append(_cloud(table).properties(width=220))
+    chart: alt.TopLevelMixin = alt.hconcat(*panels).resolve_scale(color="independent")
+    return chart
+
+
+def _cloud(table: pd.DataFrame) -> alt.Chart:
+    """The neurons of one network, along and across, before and after training."""
+    import altair as alt
+
     chosen = table.sort_values("n_train").iloc[len(table) // 2]
     clouds = []
     for when, cloud in zip(("start", "end of training"), np.asarray(chosen.neurons, float)):
         cloud = cloud / np.sqrt((cloud**2).mean())
         clouds += [{"along": a, "across": b, "when": when} for a, b in cloud]
     right = alt.Chart(pd.DataFrame(clouds)).mark_point(filled=True, size=16, opacity=0.7)
-    right = right.encode(
+    found: alt.Chart = right.encode(
         alt.X("along:Q", title="weight along the informative direction"),
         alt.Y("across:Q", title="weight across"),
         alt.Color("when:N", title=f"neurons, P = {int(chosen.n_train)}", sort=["start", "end of training"]),
     )
-    panels = [left.properties(width=260), middle.properties(width=220), right.properties(width=220)]
-    chart: alt.TopLevelMixin = alt.hconcat(*panels).resolve_scale(color="independent")
-    return chart
+    return found
 
 
 PAPER = Paper(
