@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from scipy.stats import gamma
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -313,8 +314,9 @@ def test_skewed_targets_are_told_where_a_logarithm_mends_them() -> None:
     far = 1 + 0.01 * np.random.default_rng(0).random((200, 1))
     far[7] = 50.0
     assert skewed(far) == []  # one outlier, not a skewed law
-    law = np.random.default_rng(1).exponential(size=4000)
-    assert 1.8 < float(((law - 1) ** 3).mean()) < 2.2  # the bound is the skewness of an exponential law
+    for shape, told in ((0.8, True), (1.3, False)):  # quantiles of gamma laws: skewness 2.1 and 1.7, the bound is 2
+        law = gamma.ppf((np.arange(400) + 0.5) / 400, shape)
+        assert bool(skewed(1 + law)) == told
 
 
 def test_a_profile_of_prices_offers_their_logarithm() -> None:
