@@ -53,8 +53,12 @@ def write(
     rows: Sequence[Mapping[str, Any]],
     *,
     versions: Mapping[str, str] | None = None,
+    problems: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Path:
-    """Write the rows with the day, the number of cores and the versions in play; ``versions`` adds those of peers."""
+    """Write the rows with the day, the number of cores and the versions in play; ``versions`` adds those of peers.
+
+    ``problems`` holds what was measured of each problem by name, where the rows are a summary of many.
+    """
     for line in rows:
         if set(line) != set(COLUMNS):
             raise ValueError(f"a row has the keys {', '.join(COLUMNS)}; got {', '.join(line)}. Make it with row().")
@@ -67,6 +71,8 @@ def write(
         "versions": {"python": platform.python_version(), **own, **(versions or {})},
         "rows": [dict(line) for line in rows],
     }
+    if problems is not None:
+        result["problems"] = {name: dict(found) for name, found in problems.items()}
     file = Path(path)
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -373,7 +373,14 @@ def test_layers_are_one_file_each_with_all_their_forms():
         assert all(f"def {method}(" in text for method in ("module", "propagate", "lower", "tangent_forms")), cls
 
 
-WITHOUT_SOURCE = {"examples", "fuzz", "tools", "models"}  # models: what concerns all its rooms
+WITHOUT_SOURCE = {
+    "benchmarks",
+    "examples",
+    "fuzz",
+    "personas",
+    "tools",
+    "models",
+}  # models: what concerns all its rooms
 
 
 def folders_with_code(root: Path) -> set[str]:
