@@ -27,6 +27,7 @@ from priorscope.data.published._g2 import g2
 from priorscope.data.published._keel import keel
 from priorscope.data.published._published import cifar10, fashion_mnist, get, mnist
 from priorscope.data.published._rdatasets import rdatasets
+from priorscope.data.rows import Ladder, Structure
 from priorscope.data.space._backbones import ARCHITECTURES, backbone, backbone_voxels, protein_folds
 from priorscope.data.space._molecules import Molecule, atom_spheres, coulomb_matrix, molecule_data
 from priorscope.data.space._on_sphere import on_sphere, project_images, sphere_points
@@ -60,11 +61,13 @@ __all__ = [
     "Deformed",
     "FetchError",
     "Format",
+    "Ladder",
     "Layout",
     "Molecule",
     "ReadOptions",
     "SOLIDS",
     "Split",
+    "Structure",
     "Values",
     "as_dataset",
     "atom_spheres",

@@ -16,12 +16,13 @@ from priorscope.data._dataset import Dataset
 from priorscope.data.arrays._encoding import Encoding
 from priorscope.data.arrays._from_arrays import from_arrays
 from priorscope.data.arrays._from_bunch import from_bunch
-from priorscope.data.arrays._from_frame import from_frame
+from priorscope.data.arrays._from_frame import from_frame, taken_column
 from priorscope.data.arrays._from_torch import MapStyle, from_torch
 from priorscope.data.arrays._layout import Layout
 from priorscope.data.arrays._missing import Missing
 from priorscope.data.arrays._plain import Values, is_frame
 from priorscope.data.formats._load import load
+from priorscope.data.formats._load_frame import load_frame
 from priorscope.data.formats._registry import formats_in_words
 from priorscope.data.published._named import KNOWN_NAMES, closest_name, is_known_name, named
 
@@ -43,13 +44,17 @@ def as_dataset(
     classes: str | None = None,
     layout: Layout | None = None,
     missing: Missing | None = None,
+    groups: Values | None = None,
+    time: Values | None = None,
     dtype: torch.dtype = torch.float32,
 ) -> Dataset:
     """A data set from anything that is one: inputs and targets, a name, a path, a frame, a bunch, a torch data set or loader.
 
     A ``Dataset`` is handed back as it is. With ``y``, ``data`` are the inputs; a word ``y`` (or ``target``) names a column of a
     file or a frame. ``missing`` ("refuse" or "median") says what becomes of gaps among the inputs; by default tables are
-    filled in and arrays are refused.
+    filled in and arrays are refused. ``groups`` and ``time``, an array or the name of a column of a file or a frame, say which
+    rows belong together (of a person, a place, a series) and which come first: rows are left out by groups then, and later
+    rows are forecast from earlier ones (:class:`priorscope.data.Structure`).
 
     Example:
         >>> as_dataset([[0.0], [1.0], [2.0]], [0.5, 0.7, 0.1], test_fraction=0.0).task
@@ -61,11 +66,20 @@ def as_dataset(
     if isinstance(data, Dataset):
         if y is not None or target is not None:
             raise ValueError("a Dataset has its targets; leave y and target out, or use data.with_targets(function).")
+        if groups is not None or time is not None:
+            raise ValueError("a Dataset has its structure; give groups and time when it is made.")
         return data
     if isinstance(y, str) and (is_frame(data) or isinstance(data, (str, Path))):
         target = _one_target(y, target)
         y = None
+    if groups is not None or time is not None:
+        data = _with_rows(data, groups, time, alone=y is None)
+        if is_frame(data) and y is not None:
+            data, groups = taken_column(data, groups, "groups")
+            data, time = taken_column(data, time, "time")
     ways: Ways = {"test_fraction": test_fraction, "seed": seed, "classes": classes, "dtype": dtype}
+    if groups is not None or time is not None:
+        ways |= {"groups": groups, "time": time}
     gaps: Ways = {} if missing is None else {"missing": missing}
     if y is not None:
         if target is not None or isinstance(data, (str, Path, DataLoader)):
@@ -96,6 +110,19 @@ def _one_target(y: str, target: str | int | None) -> str:
     if target is not None:
         raise ValueError(f"the target is named twice, {y!r} and {target!r}; leave one of them out.")
     return y
+
+
+def _with_rows(data: Data, groups: Values | None, time: Values | None, alone: bool) -> Data:
+    """The data as rows that groups and times go with: the table of a file, a frame, or arrays."""
+    if isinstance(data, (str, Path)) and not is_known_name(data):
+        return load_frame(data, keep=[name for name in (groups, time) if isinstance(name, str)])[0]
+    by_name = isinstance(groups, str) or isinstance(time, str)
+    if is_frame(data) or not (by_name or (alone and not (isinstance(data, tuple) and len(data) == 2))):
+        return data
+    raise ValueError(
+        f"groups and time go with a table (a column's name, or one value per row) or with arrays (one value per row); "
+        f"{type(data).__name__} {'has no columns' if by_name else 'gives no rows in order'}. Pass inputs, targets and arrays."
+    )
 
 
 def _by_text(text: str | Path, target: str | int | None, ways: Ways) -> Dataset:

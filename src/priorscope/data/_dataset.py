@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import torch
 from torch import Tensor
 
 from priorscope.checks import SEED, checked, optional, whole
 from priorscope.data._checks import check_enough, check_finite, check_rows, check_varied
+from priorscope.data.rows import Structure
 from priorscope.printing import printed
 
 __all__ = ["Dataset", "Split"]
@@ -58,7 +60,8 @@ class Dataset:
     """A training and a test split with a name, class names and integer labels where there are classes.
 
     ``task`` is "classification" where ``classes`` or labels are given or all targets are ±1, else "regression".
-    The test split may be empty. ``columns`` names the numbers of flat inputs where they came from a table.
+    The test split may be empty. ``columns`` names the numbers of flat inputs where they came from a table. ``groups`` and
+    ``time`` number the group and the time of each training row where they are known (:attr:`structure`).
 
     Example:
         >>> data = Dataset(Split(torch.eye(4), torch.arange(4.0)), Split(torch.eye(4), torch.arange(4.0)), name="tiny")
@@ -75,6 +78,8 @@ class Dataset:
     task: str = ""
     notes: tuple[str, ...] = field(default=(), compare=False)
     columns: tuple[str, ...] = field(default=(), compare=False)
+    groups: Tensor | None = field(default=None, compare=False)
+    time: Tensor | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         """Refuse splits that do not fit together, and say the task where it was not given."""
@@ -88,9 +93,14 @@ class Dataset:
                 f"{tuple(self.test.inputs.shape[1:])} -> {self.test.targets.shape[1]}."
             )
         check_varied(self.train.targets)
-        for labels, split, which in ((self.train_labels, self.train, "train"), (self.test_labels, self.test, "test")):
-            if labels is not None and labels.shape != (len(split),):
-                raise ValueError(f"{which}_labels must have shape ({len(split)},); got {tuple(labels.shape)}.")
+        for values, split, which in (
+            (self.train_labels, self.train, "train_labels"),
+            (self.test_labels, self.test, "test_labels"),
+            (self.groups, self.train, "groups"),
+            (self.time, self.train, "time"),
+        ):
+            if values is not None and values.shape != (len(split),):
+                raise ValueError(f"{which} must have shape ({len(split)},); got {tuple(values.shape)}.")
         if not self.task:
             signs = bool((self.train.targets.abs() == 1).all())
             known = self.classes is not None or self.train_labels is not None
@@ -118,6 +128,25 @@ class Dataset:
         """Number of target columns."""
         return int(self.train.targets.shape[1])
 
+    @cached_property
+    def structure(self) -> Structure:
+        """Which training rows belong together, by groups and because they repeat each other; their strata and times.
+
+        Example:
+            >>> tiny = Split(torch.eye(4), torch.arange(4.0))
+            >>> Dataset(tiny, tiny, groups=torch.tensor([0, 0, 1, 1])).subset(3, seed=0).structure.n_blocks
+            2
+        """
+        labels = self.train_labels
+        if labels is None and self.task == "classification":
+            targets = self.train.targets
+            labels = targets[:, 0] > 0 if targets.shape[1] == 1 else targets.argmax(1)
+        targets = self.train.targets if labels is None else labels
+        found = Structure.of(self.train.inputs, targets, groups=self.groups, time=self.time)
+        if labels is None or self.classes is None or found.names != tuple(map(str, range(len(self.classes)))):
+            return found
+        return replace(found, names=self.classes)
+
     def __len__(self) -> int:
         return len(self.train)
 
@@ -135,6 +164,8 @@ class Dataset:
             test=self.test if test is None else self.test.take(test),
             train_labels=None if self.train_labels is None else self.train_labels[train],
             test_labels=self.test_labels if test is None or self.test_labels is None else self.test_labels[test],
+            groups=None if self.groups is None else self.groups[train],
+            time=None if self.time is None else self.time[train],
         )
 
     def noted(self, *notes: str) -> Dataset:
@@ -187,6 +218,8 @@ class Dataset:
             Split(self.train.inputs, fn(self.train.inputs).to(self.train.inputs.dtype)),
             Split(self.test.inputs, fn(self.test.inputs).to(self.test.inputs.dtype)),
             name=name or self.name,
+            groups=self.groups,
+            time=self.time,
         )
 
     def to(self, dtype: torch.dtype) -> Dataset:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -18,6 +19,7 @@ from priorscope.data.arrays._layout import Layout, channels_first
 from priorscope.data.arrays._missing import Missing, check_missing, fill_missing
 from priorscope.data.arrays._plain import Values, is_frame, plain_array
 from priorscope.data.arrays._targets import Targets, read_targets
+from priorscope.data.rows import Structure
 from priorscope.data.tables._frame import encode_frame, joined_frames
 
 __all__ = ["from_arrays"]
@@ -35,6 +37,8 @@ def from_arrays(
     class_names: Sequence[str] | None = None,
     layout: Layout | None = None,
     missing: Missing = "refuse",
+    groups: Values | None = None,
+    time: Values | None = None,
     name: str = "data",
     dtype: torch.dtype = torch.float32,
 ) -> Dataset:
@@ -49,7 +53,8 @@ def from_arrays(
     "channels_last" or, for three axes, "grey") settles what the shape leaves open. ``missing="median"`` fills in NaN among
     the inputs from the training rows. Whatever was decided or filled in is told in ``notes``.
 
-    Without ``test``, a random ``test_fraction`` of the rows is kept for testing.
+    Without ``test``, a random ``test_fraction`` of the rows is kept for testing: whole ``groups`` where each row's group is
+    given, the last rows where its ``time`` is.
 
     Example:
         >>> data = from_arrays([[0, 1], [1, 0], [1, 1], [0, 0]], ["a", "b", "b", "a"], test_fraction=0.0)
@@ -67,9 +72,18 @@ def from_arrays(
     check_enough(len(inputs))
     inputs, found, told = channels_first(inputs, layout)
     notes += told
+    held: Structure | None = None
     if test is None:
-        train, rest = _split_rows(len(inputs), test_fraction, seed)
         reading = read_targets(target, None, classes, class_names)
+        if groups is not None or time is not None:
+            held = Structure.of(
+                array, reading.numbers if reading.labels is None else reading.labels, groups=groups, time=time
+            )
+        train, rest = _split_rows(len(inputs), test_fraction, seed, held)
+    elif groups is not None or time is not None:
+        raise ValueError(
+            "groups and time are of the rows that are divided; with a test part of its own leave them out, or pass all rows."
+        )
     else:
         more, more_notes, test_target = _test_part(test, array, inputs, found, dtype)
         train, rest = torch.arange(len(inputs)), torch.arange(len(inputs), len(inputs) + len(more))
@@ -81,7 +95,15 @@ def from_arrays(
         notes += told
     check_finite(inputs if test is None else inputs[train], "inputs")
     check_finite(inputs[rest], "test inputs")
-    return _assembled(inputs, reading, train, rest, classes, name, dtype, notes)
+    made = _assembled(inputs, reading, train, rest, classes, name, dtype, notes)
+    if held is None:
+        return made
+    rows = train.numpy()
+    return replace(
+        made.noted(*held.notes),
+        groups=None if groups is None else torch.from_numpy(held.blocks[rows]),
+        time=None if held.time is None else torch.from_numpy(held.time[rows]),
+    )
 
 
 def _assembled(
@@ -189,10 +211,13 @@ def _test_part(
     return turned, notes, target
 
 
-def _split_rows(n: int, test_fraction: float, seed: int) -> tuple[Tensor, Tensor]:
-    """Rows to train on and to test on, drawn at random; all rows in their order where none are to be tested on."""
-    if round(n * test_fraction) == 0:
-        return torch.arange(n), torch.arange(0)
-    order = torch.randperm(n, generator=torch.Generator().manual_seed(seed))
+def _split_rows(n: int, test_fraction: float, seed: int, held: Structure | None) -> tuple[Tensor, Tensor]:
+    """Rows to train on and to test on, drawn at random, or as the structure says; all in order where none are tested on."""
     n_test = round(n * test_fraction)
+    if n_test == 0:
+        return torch.arange(n), torch.arange(0)
+    if held is not None:
+        ladder = held.nested([n - n_test], seed, test=n_test)
+        return torch.from_numpy(ladder.train[0]), torch.from_numpy(ladder.test)
+    order = torch.randperm(n, generator=torch.Generator().manual_seed(seed))
     return order[n_test:], order[:n_test]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from priorscope.checks import SEED, checked, number
 from priorscope.data._dataset import Dataset
 from priorscope.data.arrays._from_arrays import from_arrays
 from priorscope.data.arrays._missing import Missing
-from priorscope.data.arrays._plain import is_frame
+from priorscope.data.arrays._plain import Values, is_frame
 from priorscope.data.tables._frame import frame_columns, joined_frames
 from priorscope.data.tables._table import make_table
 
@@ -31,13 +32,16 @@ def from_frame(
     seed: int = 0,
     classes: str | None = None,
     missing: Missing = "median",
+    groups: Values | None = None,
+    time: Values | None = None,
     name: str = "frame",
     dtype: torch.dtype = torch.float32,
 ) -> Dataset:
     """A data set from a frame; ``target`` is the name or the position of the target column, the last by default.
 
     Numbers stay, words and categories become one-hot columns, gaps in numbers are filled in with training medians
-    (``missing="refuse"`` refuses them), dates are refused. ``notes`` says what was done to which column.
+    (``missing="refuse"`` refuses them), dates are refused. ``notes`` says what was done to which column. ``groups`` and ``time``
+    (an array, or the name of a column, which is no input then) say which rows belong together and which come first.
 
     Example:
         >>> import pandas as pd
@@ -47,6 +51,8 @@ def from_frame(
     """
     if not is_frame(frame) or not (test is None or is_frame(test)):
         raise TypeError(f"from_frame needs a pandas DataFrame; got {type(frame).__name__}. Use from_arrays for arrays.")
+    frame, groups = taken_column(frame, groups, "groups")
+    frame, time = taken_column(frame, time, "time")
     whole, n = frame, len(frame)
     if test is not None:
         whole = joined_frames(frame, test)
@@ -62,7 +68,20 @@ def from_frame(
         seed=seed,
         classes=classes,
         missing=missing,
+        groups=groups,
+        time=time,
         name=name,
         dtype=dtype,
     )
     return replace(data, columns=tuple(table.names)).noted(*renamed, *table.notes)
+
+
+def taken_column(frame: pd.DataFrame, column: Values | None, what: str) -> tuple[pd.DataFrame, Values | None]:
+    """The frame without the column of this name, and its values; an array is handed back beside the whole frame."""
+    if not isinstance(column, str):
+        return frame, column
+    if column not in frame.columns:
+        close = difflib.get_close_matches(column, [str(name) for name in frame.columns], 1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        raise ValueError(f"{what} names the column {column!r}, which the frame does not have.{hint}")
+    return frame.drop(columns=column), frame[column].to_numpy()
