@@ -20,10 +20,11 @@ from priorscope.lab import SCALES, VERDICTS
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "priorscope"
-SPINE = {"data", "models", "inference", "system", "probes"}
+SPINE = {"curves", "data", "models", "inference", "system", "probes"}
 ALLOWED = {
     "checks": set(),
     "contracts": set(),
+    "curves": set(),
     "loading": set(),
     "machine": set(),
     "printing": set(),

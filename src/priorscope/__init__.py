@@ -17,6 +17,7 @@ _PACKAGES = (
     "models",
     "inference",
     "probes",
+    "curves",
     "papers",
     "lab",
     "memory",
@@ -28,6 +29,7 @@ _PACKAGES = (
 _NAMES = {
     "System": "priorscope.system",
     "Outcome": "priorscope.system",
+    "extrapolate": "priorscope.curves",
     "forecast": "priorscope.probes",
     "profile": "priorscope.profiles",
     "KernelMachine": "priorscope.sklearn",
