@@ -278,11 +278,11 @@ def dense_line(n: int, rng: Rng) -> Sample:
 
 
 def heavy_tails(n: int, rng: Rng) -> Sample:
-    """Noise of Student's t with three degrees of freedom, whose spread grows with a column."""
+    """Noise of Student's t with five degrees of freedom, whose spread grows with a column."""
     x = rng.standard_normal((n, 5))
     mean, scale = 2 * x[:, 0] - x[:, 1] * x[:, 2], 0.5 * np.exp(0.4 * x[:, 3])
-    y = mean + scale * rng.standard_t(3, n)
-    return Sample(x, y, Ideal(mean=mean, variance=3 * scale**2))
+    y = mean + scale * rng.standard_t(5, n)
+    return Sample(x, y, Ideal(mean=mean, variance=5 / 3 * scale**2))
 
 
 def products(n: int, rng: Rng) -> Sample:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import importlib.util
 import inspect
 import json
 import resource
@@ -286,9 +287,12 @@ def summary(problems: Mapping[str, Found]) -> list[tuple[str, float, str]]:
 
 
 def commit() -> str:
-    done = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=Path(__file__).parent
-    )
+    """The version of the library that is profiled, as git calls it."""
+    spec = importlib.util.find_spec("priorscope")
+    assert spec is not None
+    assert spec.origin is not None
+    command = ["git", "rev-parse", "--short", "HEAD"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=Path(spec.origin).parent, check=False)
     return done.stdout.strip() or "unknown"
 
 
@@ -309,7 +313,9 @@ def show(problems: Mapping[str, Found]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", action="append", help="problems whose name holds this text; may be given again")
+    parser.add_argument(
+        "--only", action="append", help="a problem, or those whose names hold this text; may be given again"
+    )
     parser.add_argument("--json", type=Path, help="record to write, or to renew in part")
     parser.add_argument("--summary", type=Path, help="print a record again and do nothing else")
     parser.add_argument("--truth", action="store_true", help="compute what is true, profile nothing")
@@ -325,7 +331,8 @@ def main() -> None:
     if options.summary:
         show(json.loads(options.summary.read_text())["problems"])
         return
-    names = [n for n in PROBLEMS if not options.only or any(text in n for text in options.only)]
+    asked = options.only or [""]
+    names = [n for n in PROBLEMS if any(text == n or (text in n and text not in PROBLEMS) for text in asked)]
     if not names:
         parser.error(f"no such problem; there are {', '.join(PROBLEMS)}")
     for name in names:
