@@ -15,6 +15,8 @@ WORDS = {
     "holds": "holds",
     "fail": "fails",
     "fails": "fails",
+    "not reached": "not reached",
+    "not trained": "not trained",
     "not shown": "not shown",
     "not run": "not run",
 }
@@ -37,7 +39,7 @@ def verdict_line(lines: list[dict[str, Any]]) -> str:
         so_far = " ({} of {} runs so far)".format(*line["progress"]) if line.get("progress") else ""
         ids.setdefault(line["verdict"], []).append(line["id"] + so_far)
     order = [verdict for verdict in dict.fromkeys(WORDS.values()) if verdict in ids]
-    order.sort(key=["holds", "holds with changes", "fails", "not shown", "not run"].index)
+    order.sort(key=list(dict.fromkeys(WORDS.values())).index)
     return f"In the ledger today: {'; '.join(f'*{verdict}* ' + ', '.join(ids[verdict]) for verdict in order)}."
 
 

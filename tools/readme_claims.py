@@ -13,6 +13,8 @@ COLUMNS = {  # of the table by paper: where a verdict goes, and how an id is wri
     "holds": ("holds", "{}"),
     "holds with changes": ("holds", "{}*"),
     "fails": ("fails", "{}"),
+    "not reached": ("short", "{}"),
+    "not trained": ("short", "{}"),
     "not shown": ("open", "{}"),
     "not run": ("open", "({})"),
 }

@@ -256,3 +256,35 @@ INF = float("inf")
 def test_an_end_that_is_not_known_lies_beyond_every_bound(interval, verdicts):
     expected = (between(0, 1), above(0), below(1), at_least(0), claimed(0.5, within=0.3))
     assert [judge_interval(Interval(*interval), expect) for expect in expected] == verdicts
+
+
+def test_what_fails_below_the_sources_size_is_not_reached():
+    bad = fixed("a", exact(2), at_most(1))
+    short = {"steps": (800, 97_500), "seeds": (4, 16)}
+    far = dataclasses.replace(claim(bad, fixed("b", exact(0), at_most(1))), reach=("steps", "n_train"))
+    verdict = judge_claim(far, TABLE, short)
+    assert (verdict.verdict, verdict.note) == ("not reached", "short of the source: steps 800 of 97500")
+    assert [check.verdict for check in verdict.checks] == ["not reached", "holds"]
+    for other in (None, {}, {"seeds": (4, 16)}):  # at the source's size, or short only of what cannot change it
+        assert judge_claim(far, TABLE, other).verdict == "fails"
+    assert judge_claim(claim(bad), TABLE, short).verdict == "fails"  # the claim names nothing that could change it
+    assert (
+        judge_claim(dataclasses.replace(far, checks=(fixed("a", exact(0), at_most(1)),)), TABLE, short).verdict
+        == "holds"
+    )
+    assert far.fingerprint != dataclasses.replace(far, reach=()).fingerprint
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "trained"), [((0.33, 0.3, 0.36), False), ((0.92, 0.88, 0.96), False), ((0.97, 0.95, 0.99), True)]
+)
+def test_untrained_networks_decide_nothing(accuracy, trained):
+    level = fixed("training accuracy", Interval(*accuracy), at_least(0.9))
+    for value, word in ((0, "holds"), (2, "fails")):
+        one = dataclasses.replace(claim(fixed("a", exact(value), at_most(1))), trained=level)
+        verdict = judge_claim(one, TABLE, {"steps": (1, 2)})
+        assert verdict.verdict == (word if trained else "not trained")
+        assert verdict.note.startswith(
+            f"training accuracy {accuracy[0]:g} [{accuracy[1]:g}, {accuracy[2]:g}], at least 0.9 presumed"
+        )
+    assert one.fingerprint != dataclasses.replace(one, trained=None).fingerprint

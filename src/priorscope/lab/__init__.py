@@ -19,6 +19,7 @@ from priorscope.lab._judging import complete_scale, judge_evidence, judge_paper
 from priorscope.lab._ledger import ledger_path, read_ledger, record_ledger, runs_folder, standing
 from priorscope.lab._paper import SCALES, Paper
 from priorscope.lab._point import Metrics, Point, finite_or_none
+from priorscope.lab._power import more_draws, power
 from priorscope.lab._record import Record, natural_order
 from priorscope.lab._runs import Runs, TakenUp, read_runs, stored_runs, take_up, write_runs
 from priorscope.lab._salvage import Salvaged, salvage
@@ -52,6 +53,8 @@ __all__ = [
     "VERDICTS",
     "judge_claim",
     "judge_interval",
+    "power",
+    "more_draws",
     "SCALES",
     "Store",
     "StoreError",

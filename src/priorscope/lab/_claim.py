@@ -72,7 +72,10 @@ class Claim:
     """One statement of a paper that a table of runs can decide: the words, and one or more checks.
 
     With a single check, give ``measure`` and ``expect`` in its place. ``changes`` says what was corrected in the
-    statement, where it holds only so. The verdict follows by one rule for all claims, see :func:`judge_claim`.
+    statement, where it holds only so. ``reach`` names the fields of the grid in which runs below the source's size could
+    change the verdict (``("steps", "n_train")``): where they fall short, a check that would fail is *not reached*.
+    ``trained`` is the level of training that the statement presumes; where runs miss it, the claim is *not trained*,
+    whatever its checks say. The verdict follows by one rule for all claims, see :func:`judge_claim`.
 
     Example:
         >>> import pandas as pd
@@ -94,6 +97,8 @@ class Claim:
     says: str
     checks: tuple[Check, ...] = ()
     changes: str = ""
+    reach: tuple[str, ...] = ()
+    trained: Check | None = None
     measure: InitVar[Measure | None] = None
     expect: InitVar[Expectation | None] = None
 
@@ -124,12 +129,13 @@ class Claim:
 
     @property
     def fingerprint(self) -> str:
-        """A hash of the statement, its changes, and the names and expectations of its checks.
+        """A hash of the statement, its changes, its reach, and the names and expectations of its checks.
 
         A verdict under another fingerprint was given on another claim.
         """
+        both = (*self.checks, self.trained) if self.trained is not None else self.checks
         checks = [  # a core is told by the words
-            (c.name, c.expect.words, repr(c.expect.low), repr(c.expect.high), c.expect.strict) for c in self.checks
+            (c.name, c.expect.words, repr(c.expect.low), repr(c.expect.high), c.expect.strict) for c in both
         ]
-        told = (self.says, self.changes, checks)
+        told = (self.says, self.changes, checks, *([self.reach] if self.reach else []))
         return hashlib.sha256(json.dumps(told, ensure_ascii=False).encode()).hexdigest()[:16]

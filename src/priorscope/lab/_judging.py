@@ -95,9 +95,10 @@ def judge_evidence(paper: Paper, folder: str | os.PathLike[str]) -> list[Record]
 
 
 def _judge(paper: Paper, claim: Claim, found: Evidence) -> Record:
-    raised, table = False, found.table.copy()  # a measure that writes into its table must not disturb the next
+    raised, short = False, paper.shortfall(found.scale)
+    table = found.table.copy()  # a measure that writes into its table must not disturb the next
     try:
-        verdict = judge_claim(claim, table)
+        verdict = judge_claim(claim, table, short, paper.seeds(found.table))
     except Exception as error:  # one broken measure must not hide the other verdicts
         raised = True
         verdict = Verdict("not run", note=f"the measure raised {type(error).__name__}: {error}")
@@ -107,6 +108,7 @@ def _judge(paper: Paper, claim: Claim, found: Evidence) -> Record:
         seconds=found.seconds,
         seeds=paper.seeds(found.table),
         raised=raised,
+        shortfall=short,
     )
 
 

@@ -96,6 +96,34 @@ class Paper:
             seen[key] = point
         return points
 
+    def shortfall(self, scale: str) -> dict[str, tuple[object, object]]:
+        """In which fields the points of a scale stay behind the published ones: the largest number here and there.
+
+        Of words those that are missing here count; ``seeds`` are the independent repeats. Nothing at the published scale.
+
+        Example:
+            >>> sizes = {"tiny": (1, 1), "small": (2, 10), "paper": (3, 500)}
+            >>> def grid(scale):
+            ...     seeds, steps = sizes[scale]
+            ...     return [{"steps": steps, "rate": 0.1, "seed": seed} for seed in range(seeds)]
+            >>> Paper("x", "X", "Y", 1, grid, lambda point: {}).shortfall("small")
+            {'steps': (10, 500), 'seeds': (2, 3)}
+        """
+        here, there = _extent(self.points(scale)), _extent(self.points("paper"))
+        found: dict[str, tuple[object, object]] = {}
+        for name, most in there.items():
+            ours = here.get(name)
+            if isinstance(most, set):
+                missing = most - ours if isinstance(ours, set) else most
+                if missing:
+                    found[name] = (
+                        ", ".join(sorted(ours)) if isinstance(ours, set) else None,
+                        ", ".join(sorted(missing)),
+                    )
+            elif not isinstance(ours, int | float) or ours < most:
+                found[name] = (ours if isinstance(ours, int | float) else None, most)
+        return found
+
     def seeds(self, table: pd.DataFrame) -> int:
         """How many independent repeats the cell of a table of runs with fewest members has: its seeds times its members.
 
@@ -111,3 +139,18 @@ class Paper:
     def key(self, point: Point) -> str:
         """The name of a point in the store: a hash of paper, version, parameters and seed."""
         return point_key(self.name, self.version, point)
+
+
+def _extent(points: list[Point]) -> dict[str, float | int | set[str]]:
+    """The largest number of every field (of lists too), the words of those that have words, and how many seeds there are."""
+    numbers: dict[str, float | int] = {}
+    words: dict[str, set[str]] = {}
+    for point in points:
+        for name, value in point.items():
+            for each in value if isinstance(value, list | tuple) else [value]:
+                if isinstance(each, str):
+                    words.setdefault(name, set()).add(each)
+                elif isinstance(each, int | float) and not isinstance(each, bool) and name != "seed":
+                    numbers[name] = max(each, numbers.get(name, each))
+    seeds = {"seeds": len({point["seed"] for point in points})} if points else {}
+    return {**numbers, **words, **seeds}

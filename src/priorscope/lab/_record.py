@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from priorscope.lab._point import Metrics, finite_or_none
 from priorscope.lab._verdict import CheckVerdict
@@ -19,7 +19,8 @@ class Record:
     ``paper``, ``version`` and ``command`` are None while no paper of the library reproduces the claim yet. ``evidence``
     is the table of runs the verdict was judged from, beside the ledger; None when it is not there. ``raised``: the
     measure failed on stored runs, so that no older verdict can stand. ``progress``: how many runs an unfinished sweep has that
-    is kept beside the ledger, and of how many.
+    is kept beside the ledger, and of how many. ``shortfall``: in which fields the runs stay behind the published ones, the
+    largest number here and there.
 
     Example:
         >>> Record(id="S0.10", says="strong models lose little", source="Fig. 4").verdict
@@ -47,6 +48,7 @@ class Record:
     checks: tuple[CheckVerdict, ...] = ()
     raised: bool = False
     progress: tuple[int, int] | None = None
+    shortfall: dict[str, tuple[object, object]] = field(default_factory=dict)
 
     def stale_beside(self, other: Record) -> str:
         """Why this recorded verdict does not hold for the claim as ``other`` states it today; empty where it does.
@@ -69,18 +71,32 @@ class Record:
         return "" if same else "judged under other words"
 
     def as_json(self) -> Metrics:
-        """The record as values that strict JSON can carry; ``progress`` only where there is some."""
+        """The record as values that strict JSON can carry; ``progress`` and ``shortfall`` only where there is some."""
         line = {name: finite_or_none(value) for name, value in dataclasses.asdict(self).items()}
-        return line if self.progress else {name: value for name, value in line.items() if name != "progress"}
+        return {name: value for name, value in line.items() if value or name not in ("progress", "shortfall")}
+
+    @property
+    def seconds_to_decide(self) -> float | None:
+        """CPU seconds of so many draws as would decide what is not shown; None where that is not known.
+
+        Example:
+            >>> wide = CheckVerdict("value", "rising", "not shown", 0.1, -0.1, 0.3, more=4.0)
+            >>> Record("X.1", "a", "b", verdict="not shown", seconds=60.0, checks=(wide,)).seconds_to_decide
+            240.0
+        """
+        factors = [check.more for check in self.checks if check.verdict == "not shown"]
+        known = [more for more in factors if more is not None]
+        return max(known) * self.seconds if self.seconds and known and len(known) == len(factors) else None
 
     @classmethod
     def from_json(cls, line: Metrics) -> Record:
         """What :meth:`as_json` wrote; fields of other versions of the ledger are left out."""
-        fields = {field.name for field in dataclasses.fields(cls)}
+        fields = {each.name for each in dataclasses.fields(cls)}
         checks = tuple(CheckVerdict(**check) for check in line.get("checks") or ())
         progress = tuple(line["progress"]) if line.get("progress") else None
         known = {name: value for name, value in line.items() if name in fields}
-        return cls(**{**known, "checks": checks, "progress": progress})
+        shortfall = {name: (here, there) for name, (here, there) in (line.get("shortfall") or {}).items()}
+        return cls(**{**known, "checks": checks, "progress": progress, "shortfall": shortfall})
 
 
 def natural_order(text: str) -> list[tuple[int, str]]:

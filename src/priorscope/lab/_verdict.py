@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from priorscope.lab._claim import Check, Claim, Measured, NotMeasured
 from priorscope.lab._expect import Expectation
+from priorscope.lab._power import more_draws, power
 from priorscope.statistics import Interval
 
 if TYPE_CHECKING:
@@ -15,12 +17,14 @@ if TYPE_CHECKING:
 
 __all__ = ["VERDICTS", "CheckVerdict", "Verdict", "judge_claim", "judge_interval"]
 
-VERDICTS = ("holds", "holds with changes", "fails", "not shown", "not run")
+VERDICTS = ("holds", "holds with changes", "fails", "not reached", "not trained", "not shown", "not run")
 """What can be said of a claim.
 
 ``holds with changes``: true after a correction that the claim names, or about true: within the tolerance, where the interval
-excludes the value of the source itself (:func:`claimed`). ``not shown``: runs of this size cannot decide it
-(the measured value is given). ``not run``: no complete set of stored runs, or none judged under the words of today.
+excludes the value of the source itself (:func:`claimed`). ``fails``: not so at the source's size, or where a larger one cannot
+change it. ``not reached``: not so here, where runs stay behind the source in a field that can change it. ``not trained``: the
+networks did not reach the level of training that the statement presumes. ``not shown``: so many draws cannot decide it (the
+measured value is given, and how many could). ``not run``: no complete set of stored runs, or none judged under today's words.
 
 Example:
     >>> VERDICTS[0]
@@ -44,6 +48,8 @@ class CheckVerdict:
     low: float | None = None
     high: float | None = None
     note: str = ""
+    power: float | None = None  # how often other draws would give `holds`, see lab.power
+    more: float | None = None  # so many times the draws would decide what is not shown
 
 
 @dataclass(frozen=True)
@@ -56,7 +62,7 @@ class Verdict:
         >>> Verdict("true")
         Traceback (most recent call last):
         ...
-        ValueError: a verdict is one of 'holds', 'holds with changes', 'fails', 'not shown', 'not run'; got 'true'.
+        ValueError: a verdict is one of 'holds', 'holds with changes', ...; got 'true'.
     """
 
     verdict: str
@@ -90,11 +96,16 @@ def judge_interval(interval: Interval, expect: Expectation) -> str:
     return "fails" if expect.excludes(interval.low, interval.high) else "not shown"
 
 
-def judge_claim(claim: Claim, table: pd.DataFrame) -> Verdict:
+def judge_claim(
+    claim: Claim, table: pd.DataFrame, shortfall: Mapping[str, tuple[object, object]] | None = None, draws: int = 0
+) -> Verdict:
     """The verdict of a claim on a complete table of runs (one row per run: the point's fields and the metrics).
 
     Fails when any check fails; holds when all hold (``with changes`` when the claim names some, or a check holds only so);
-    else it is not shown. What a measure raises, other than :class:`NotMeasured`, is raised here too.
+    else it is not shown. ``shortfall`` says in which fields the runs stay behind the source (:meth:`Paper.shortfall`): where the
+    claim's ``reach`` names one, what would fail is *not reached*. A claim whose ``trained`` does not hold is *not trained*.
+    ``draws`` (how many repeats the intervals rest on) serves the power of each check. What a measure raises, other than
+    :class:`NotMeasured`, is raised here too.
 
     Example:
         >>> import pandas as pd
@@ -107,9 +118,17 @@ def judge_claim(claim: Claim, table: pd.DataFrame) -> Verdict:
         >>> verdict.verdict, verdict.measured, [check.verdict for check in verdict.checks]
         ('fails', 0.5, ['holds', 'fails'])
     """
-    checks = tuple(_judge_check(check, table) for check in claim.checks)
+    short = {name: (shortfall or {})[name] for name in claim.reach if name in (shortfall or {})}
+    checks = tuple(_judge_check(check, table, draws) for check in claim.checks)
+    if short:
+        checks = tuple(replace(c, verdict="not reached") if c.verdict == "fails" else c for c in checks)
+    guard = None if claim.trained is None else _judge_check(claim.trained, table, draws)
     found = {check.verdict for check in checks}
-    if "fails" in found:
+    if guard is not None and not guard.verdict.startswith("holds"):
+        verdict = "not trained"
+    elif "not reached" in found:
+        verdict = "not reached"
+    elif "fails" in found:
         verdict = "fails"
     elif found <= {"holds", "holds with changes"}:
         verdict = "holds with changes" if claim.changes or len(found) > 1 or "holds" not in found else "holds"
@@ -118,11 +137,16 @@ def judge_claim(claim: Claim, table: pd.DataFrame) -> Verdict:
     notes = [f"{check.name}: {check.note}" if len(checks) > 1 else check.note for check in checks if check.note]
     if claim.changes and verdict.startswith("holds"):
         notes.insert(0, f"changed: {claim.changes}")
+    if verdict == "not reached":
+        notes.insert(0, "short of the source: " + ", ".join(f"{k} {a} of {b}" for k, (a, b) in short.items()))
+    if guard is not None:
+        ends = "" if guard.measured is None else f" {guard.measured:.3g} [{guard.low:.3g}, {guard.high:.3g}]"
+        notes.insert(0, f"{guard.name}{ends}, {guard.expected} presumed" + (f" ({guard.note})" if guard.note else ""))
     first = checks[0]
     return Verdict(verdict, first.measured, first.low, first.high, "; ".join(notes), checks)
 
 
-def _judge_check(check: Check, table: pd.DataFrame) -> CheckVerdict:
+def _judge_check(check: Check, table: pd.DataFrame, draws: int) -> CheckVerdict:
     """Judge one check; it is *not shown* where nothing could be measured or a number is not finite."""
     expected = str(check.expect)
     try:
@@ -143,4 +167,6 @@ def _judge_check(check: Check, table: pd.DataFrame) -> CheckVerdict:
     verdict = judge_interval(Interval(value, low, high), check.expect)
     if verdict == "holds with changes":
         note = "within the tolerance, but the interval excludes the source's value" + (f"; {note}" if note else "")
-    return CheckVerdict(check.name, expected, verdict, value, low, high, note)
+    chance = power(Interval(value, low, high), check.expect, draws)
+    more = more_draws(Interval(value, low, high), check.expect, draws) if verdict == "not shown" else None
+    return CheckVerdict(check.name, expected, verdict, value, low, high, note, chance, more)

@@ -29,9 +29,14 @@ _COLOURS = {
     "holds": "green",
     "holds with changes": "yellow",
     "fails": "bold red",
+    "not reached": "cyan",
+    "not trained": "cyan",
     "not shown": "magenta",
     "not run": "dim",
 }
+
+
+_HOPELESS = 1000  # times the draws; beyond, nobody runs them
 
 
 def measured_text(row: ClaimRow, digits: int = 4) -> str:
@@ -54,6 +59,39 @@ def progress_text(row: ClaimRow) -> str:
         '12 of 39 runs so far'
     """
     return "{} of {} runs so far".format(*row["progress"]) if row.get("progress") else ""
+
+
+def shortfall_text(row: ClaimRow) -> str:
+    """In which fields the runs stay behind the published ones; empty where in none.
+
+    Example:
+        >>> shortfall_text({"shortfall": {"steps": [800, 97500], "seeds": [4, 16]}})
+        'the source in steps (800 of 97500), seeds (4 of 16)'
+    """
+    short = row.get("shortfall") or {}
+    told = [
+        f"{name} ({format_value(here) or 'none'} of {format_value(there)})" for name, (here, there) in short.items()
+    ]
+    return f"the source in {', '.join(told)}" if told else ""
+
+
+def decides_text(row: ClaimRow) -> str:
+    """How many more draws would decide what is not shown, and at what CPU time; empty where it is decided or not known.
+
+    Example:
+        >>> check = {"verdict": "not shown", "more": 3.4}
+        >>> decides_text({"verdict": "not shown", "seconds": 600.0, "checks": [check]})
+        '3.4 times the draws, about 34 CPU minutes'
+    """
+    factors = [check.get("more") for check in row.get("checks") or () if check["verdict"] == "not shown"]
+    known = [more for more in factors if more is not None]
+    if row["verdict"] != "not shown" or not known or len(known) < len(factors):
+        return ""
+    most = max(known)
+    if most > _HOPELESS:
+        return f"more than {_HOPELESS} times the draws: the value lies too close to the bound"
+    cost = f", about {max(1, round(most * row['seconds'] / 60))} CPU minutes" if row.get("seconds") else ""
+    return f"{most:.2g} times the draws{cost}"
 
 
 def checks_text(row: ClaimRow) -> list[str]:
@@ -157,8 +195,10 @@ def claims_long(rows: Sequence[ClaimRow]) -> RenderableType:
             "source": row.get("source"),
             **_numbers(row),
             "note": row.get("note"),
+            "decides": decides_text(row),
             "so far": progress_text(row),
             "scale": row.get("scale"),
+            "below": shortfall_text(row),
             "evidence": evidence_text(row),
             "recorded": row.get("recorded") if row.get("disagrees") else None,
             "command": row.get("command"),
@@ -221,7 +261,9 @@ def claims_list(rows: Sequence[ClaimRow]) -> str:
         facts = {
             **_numbers(row),
             "note": row.get("note"),
+            "decides": decides_text(row),
             "so far": progress_text(row),
+            "below": shortfall_text(row),
             "evidence": evidence_text(row),
             "again": row.get("command"),
         }
