@@ -95,6 +95,7 @@ def judge_evidence(paper: Paper, folder: str | os.PathLike[str]) -> list[Record]
 
 
 def _judge(paper: Paper, claim: Claim, found: Evidence) -> Record:
+    """The record of one claim on a complete table of runs."""
     raised, short = False, paper.shortfall(found.scale)
     table = found.table.copy()  # a measure that writes into its table must not disturb the next
     try:

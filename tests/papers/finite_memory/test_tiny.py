@@ -7,13 +7,14 @@ import pandas as pd
 import pytest
 
 from priorscope import papers
-from priorscope.lab import NotMeasured, Store, judge_paper, sweep
+from priorscope.lab import NotMeasured, Store, judge_claim, judge_paper, sweep
 from priorscope.memory import column_limit, exit_rate_law, hellman_cover_limit, necklace_limit
+from priorscope.papers.finite_memory import _conjecture as conjecture
 from priorscope.papers.finite_memory import _exact_claims as claims
 from priorscope.papers.finite_memory import _learning as learning
 
 
-@pytest.mark.parametrize("name", ["memory-exact", "memory-learning"])
+@pytest.mark.parametrize("name", ["memory-exact", "memory-learning", "necklace-conjecture"])
 def test_tiny_points_run_and_give_no_verdicts(name, as_recorded):
     paper = papers.load(name)
     store = Store(":memory:")
@@ -99,13 +100,23 @@ def test_measures_of_learning_compare_members_by_their_logarithms():
     assert found.interval.value == pytest.approx(4 - 1.5)
     assert learning.sensitivity(table, 4, 3).interval.value == pytest.approx((4 - 1.5) - (1.25 - 0.375))
     assert learning.sensitivity(table, 4, 3).note == "memento alone 0.875"
-    assert learning.below_known(table, 3).interval.value == pytest.approx(e**0.25 / 0.1)
-    assert learning.above_theorem(table, 3).interval.value == pytest.approx(e**0.25 / necklace_limit(3, learning.MU))
     assert learning.cell(table, "ram", 4, "random", "adam").tolist() == [9.0, 9.0]
-    for call in (
-        lambda: learning.cell(table, "ram", 5, "random"),
-        lambda: learning.below_known(table, 5),
-        lambda: learning.above_theorem(table, 5),
-    ):
+    for call in (lambda: learning.cell(table, "ram", 5, "random"),):
         with pytest.raises(NotMeasured):
             call()
+
+
+def test_the_conjecture_is_judged_at_the_smallest_restart_rate():
+    star = {m: necklace_limit(m, conjecture.MU) for m in (2, 3, 4)}
+    ratios = {(2, 1e-4): 1.2, (2, 1e-10): 1.003, (3, 1e-4): 0.9, (3, 1e-10): 1.004, (4, 1e-4): 2.0, (4, 1e-10): 0.8}
+    rows = [
+        {"m": m, "reset": r, "best": np.array([2.0, ratio]) * star[m], "seed": 0} for (m, r), ratio in ratios.items()
+    ]
+    verdicts = {claim.id: judge_claim(claim, pd.DataFrame(rows)) for claim in conjecture.PAPER.claims}
+    assert [check.verdict for check in verdicts["M.13"].checks] == ["holds", "fails"]
+    assert verdicts["M.14"].verdict == "holds"
+    assert verdicts["M.13"].checks[0].measured == pytest.approx(1.004)
+    assert judge_claim(conjecture.PAPER.claims[1], pd.DataFrame(rows[2:])).verdict == "not shown"  # m = 2 is missing
+    above = [{**row, "best": 1.5 * row["best"]} for row in rows]
+    assert [judge_claim(c, pd.DataFrame(above)).verdict for c in conjecture.PAPER.claims] == ["holds", "fails"]
+    conjecture.PAPER.chart(pd.DataFrame(rows)).to_dict()

@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
 
-from priorscope.checks import ANY_NUMBER, SEED, checked, whole
+from priorscope.checks import ANY_NUMBER, SEED, checked, each, whole
 
 __all__ = ["count_weights", "plain_network"]
 
 ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "tanh": nn.Tanh, "linear": nn.Identity}
 
 
-@checked(dim=whole(), width=whole(), depth=whole(0), outputs=whole(), seed=SEED, gain=ANY_NUMBER)
+@checked(dim=whole(), width=each(whole(), alone=True), depth=whole(0), outputs=whole(), seed=SEED, gain=ANY_NUMBER)
 def plain_network(
-    dim: int, width: int, depth: int, *, outputs: int = 1, activation: str = "relu", seed: int = 0, gain: float = 1.0
+    dim: int,
+    width: int | Sequence[int],
+    depth: int,
+    *,
+    outputs: int = 1,
+    activation: str = "relu",
+    seed: int = 0,
+    gain: float = 1.0,
 ) -> nn.Sequential:
     r"""A fully connected network without scale factors, :math:`a^{i+1} = W\rho(a^i) + B`, in float64.
 
     Weights are (semi-)orthogonal by Haar measure, biases zero, the readout's rows of norm ``gain``: Saxe et al. (2014),
     as in Geiger et al. (2019), "Jamming transition as a paradigm to understand the loss landscape of deep networks".
+    ``width`` is that of every hidden layer, or one number per layer.
 
     Example:
         >>> net = plain_network(dim=3, width=5, depth=2)
@@ -31,7 +40,10 @@ def plain_network(
     if activation not in ACTIVATIONS:
         raise ValueError(f"activation must be one of {', '.join(ACTIVATIONS)}; got {activation!r}.")
     generator = torch.Generator().manual_seed(seed)
-    sizes = [dim, *[width] * depth, outputs]
+    widths = [width] * depth if isinstance(width, int) else list(width)
+    if len(widths) != depth:
+        raise ValueError(f"plain_network of depth {depth} needs one width, or {depth} of them; got {widths}.")
+    sizes = [dim, *widths, outputs]
     layers: list[nn.Module] = []
     for i, (n_in, n_out) in enumerate(pairwise(sizes)):
         layer = nn.Linear(n_in, n_out, dtype=torch.float64)

@@ -15,7 +15,7 @@ from priorscope.lab import Metrics, Point
 from priorscope.models import FiniteModel, convnet, dense, lenet, resnet18
 from priorscope.probes import NoResponse, Stability, noise_sweep, stability
 
-__all__ = ["ARCHITECTURES", "learning_rate", "measure_stability", "trained_run"]
+__all__ = ["ARCHITECTURES", "data_of", "learning_rate", "measure_stability", "trained_run"]
 
 ARCHITECTURES: dict[str, Callable[[], FiniteModel]] = {
     "dense-2": lambda: dense(2),

@@ -12,7 +12,7 @@ from priorscope.lab import Measured, NotMeasured
 from priorscope.papers._over_draws import highest, lowest
 from priorscope.statistics import Interval, seed_interval
 
-__all__ = ["by_cell", "counted", "geometric", "outputs", "responding"]
+__all__ = ["by_cell", "counted", "distance_from_one", "geometric", "log_R", "outputs", "responding"]
 
 REAL = ("mnist", "fashion-mnist", "cifar10")
 
@@ -52,14 +52,13 @@ def outputs(table: pd.DataFrame) -> pd.DataFrame:
         found |= {"D": end[-1, 0], "G": end[-1, 1], "R": end[-1, 0] / end[-1, 1]}
         reading = np.asarray(row.end_gaussian, float)
         found["reading"] = reading[0] / reading[1] / found["R"]
-        found["far"] = float(np.abs(_log_R(start)[1]).max())
-        depth, logs = _log_R(end)
+        depth, logs = log_R(end)
         found["slope"] = float(np.polyfit(depth, logs, 1)[0]) if len(depth) > 1 else np.nan
         rows.append(found)
     return pd.DataFrame(rows)
 
 
-def _log_R(layers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def log_R(layers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Relative depth and log R of the layers (L, 2) that respond."""
     live = np.isfinite(layers).all(1) & (layers > 0).all(1)
     return np.linspace(0, 1, len(layers))[live], np.log(layers[live, 0] / layers[live, 1])
@@ -94,15 +93,14 @@ def by_cell(
 RESIDUAL = ("residual-stride-bn", "resnet18")
 
 
-@counted
-def start_distance(table: pd.DataFrame) -> Measured:
-    """The factor by which R at initialisation differs from one, in the cell where it is largest."""
-    cells = by_cell(table, lambda f: f.R0.to_numpy())
+def distance_from_one(frame: pd.DataFrame, column: str) -> Measured:
+    """The factor by which a column differs from one, in the data set and network where it does so most (geometric means)."""
+    cells = {f"{m} on {d}": geometric(part[column]) for (m, d), part in frame.groupby(["model", "data"], sort=False)}
     folded = {
         name: Interval(max(i.value, 1 / i.value), max(1.0, i.low, 1 / i.high), max(i.high, 1 / i.low))
         for name, i in cells.items()
     }
-    return highest(folded, "R itself: " + ", ".join(f"{name} {i.value:.2f}" for name, i in cells.items()))
+    return highest(folded, "itself: " + ", ".join(f"{name} {i.value:.2f}" for name, i in cells.items()))
 
 
 @counted
@@ -173,12 +171,6 @@ def exponent_in_samples(table: pd.DataFrame) -> Interval:
 def noise_growth(table: pd.DataFrame) -> Measured:
     """Exponent of G in P of the residual network, in the data set where it is lowest."""
     return lowest({name: seed_interval(v) for name, v in _exponents(table, "G", RESIDUAL).items()})
-
-
-@counted
-def start_depth(table: pd.DataFrame) -> Measured:
-    """The largest factor by which R of any layer differs from one at initialisation, mean over seeds, where it is largest."""
-    return highest(by_cell(table, lambda f: np.exp(f.far.to_numpy())))
 
 
 @counted

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from priorscope.lab import Check, Claim, Measured, Metrics, NotMeasured, Paper, Point, above, at_most, below, near
+from priorscope.lab import Check, Claim, Measured, Metrics, NotMeasured, Paper, Point, above, at_most, below, claimed
 from priorscope.papers._over_draws import over_draws
 from priorscope.papers.equivariance._source import SPHERES
 
@@ -28,13 +28,13 @@ MODELS = ("spherical", "planar")
 
 
 def grid(scale: str) -> list[Point]:
-    """Both networks, trained upright and turned, each over draws of images, rotations and weights."""
-    seeds = {"tiny": 2, "small": 5, "paper": 5}[scale]
+    """Both networks, trained upright and turned, each over draws of images, rotations and weights; Q.5 takes more."""
+    seeds, upright = {"tiny": (2, 2), "small": (5, 20), "paper": (5, 5)}[scale]
     return [
         {"model": model, "train": train, "scale": scale, "seed": s}
         for model in MODELS
         for train in ("upright", "turned")
-        for s in range(seeds)
+        for s in range(upright if (model, train) == ("spherical", "upright") else seeds)
     ]
 
 
@@ -127,7 +127,7 @@ CLAIMS = (
         f"{SPHERES}, table 1",
         "trained upright and tested turned, a spherical network loses 0.02 of its accuracy, and keeps 94 %",
         checks=(
-            Check("what turning costs", loss_by_turning, near(0.0, within=0.03)),
+            Check("what turning costs", loss_by_turning, claimed(0.02, within=0.03)),
             Check(
                 "accuracy on turned digits",
                 partial(accuracy, model="spherical", train="upright", test="turned"),
@@ -148,4 +148,4 @@ CLAIMS = (
     ),
 )
 
-PAPER = Paper("spherical-mnist", "Digits on the sphere", SPHERES, 1, grid, run, CLAIMS, chart)
+PAPER = Paper("spherical-mnist", "Digits on the sphere", SPHERES, 2, grid, run, CLAIMS, chart)

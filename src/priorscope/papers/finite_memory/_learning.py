@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from priorscope.lab import Check, Claim, Measured, Metrics, NotMeasured, Paper, Point, at_least, rising
+from priorscope.lab import Check, Claim, Measured, Metrics, NotMeasured, Paper, Point, rising
 from priorscope.papers.finite_memory._exact_claims import SOURCE
-from priorscope.statistics import exact, group_interval
+from priorscope.statistics import group_interval
 
 if TYPE_CHECKING:
     import altair as alt
@@ -113,27 +113,6 @@ def sensitivity(table: pd.DataFrame, n: int, m: int) -> Measured:
     return Measured(group_interval(groups, difference), f"memento alone {groups[2].mean() - groups[3].mean():.3g}")
 
 
-def below_known(table: pd.DataFrame, m: int) -> Measured:
-    """The least q learnt by any member from any start, over that of the best necklace policy."""
-    rows = table[(table["memory"] == "memento") & (table["size"] == m)]
-    if rows.empty:
-        raise NotMeasured(f"no runs of memento {m}")
-    least = min(float(np.min(q)) for q in rows["best"])
-    return Measured(
-        exact(least / float(rows["known"].iloc[0])), f"q {least:.4g}; restarts of the two differ off the chain"
-    )
-
-
-def above_theorem(table: pd.DataFrame, m: int) -> Measured:
-    """The least q learnt over the limit of the theorem for r → 0."""
-    from priorscope.memory import necklace_limit
-
-    rows = table[(table["memory"] == "memento") & (table["size"] == m)]
-    if rows.empty:
-        raise NotMeasured(f"no runs of memento {m}")
-    return Measured(exact(min(float(np.min(q)) for q in rows["best"]) / necklace_limit(m, MU)))
-
-
 def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
     """Median q of the members against evaluations, one panel per memory."""
     import altair as alt
@@ -218,18 +197,6 @@ CLAIMS = (
         f"{SOURCE}, Sec. 5",
         "the same ranking under Adam: it belongs to the memories, not to the optimiser",
         checks=_memories("adam"),
-    ),
-    Claim(
-        "M.13",
-        f"{SOURCE}, Sec. 6",
-        "the best policies found with m = 3 and m = 4 are necklace policies: none does better",
-        checks=(
-            *(
-                Check(f"least q over the best necklace policy, m = {m}", partial(below_known, m=m), at_least(0.995))
-                for m in (3, 4)
-            ),
-            *(Check(f"least q over q*, m = {m}", partial(above_theorem, m=m), at_least(1)) for m in (3, 4)),
-        ),
     ),
 )
 

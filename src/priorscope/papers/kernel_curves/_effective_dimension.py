@@ -39,7 +39,7 @@ def run(point: Point) -> Metrics:
     """Mean distances to nearest neighbours in subsets, and the dimension by slope and by overlay."""
     name, n, seed = point["data"], point["n"], point["seed"]
     word, _, dim = name.partition(" ")
-    x = sphere(n, int(dim) + 1, seed=seed) if word == "sphere" else two_classes(name, n, 0, seed)[0]
+    x = sphere(n, int(dim) + 1, seed=seed) if word == "sphere" else two_classes(name, n, 0, seed, "variance")[0]
     inputs = np.unique(
         x.numpy().reshape(len(x), -1), axis=0
     )  # CIFAR-10 has images twice: their distance of zero says nothing

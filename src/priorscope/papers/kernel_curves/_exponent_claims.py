@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from priorscope.lab import Check, Claim, Measured, NotMeasured, at_most, near
+from priorscope.lab import Check, Claim, Measured, NotMeasured, at_most, claimed, near
 from priorscope.papers._over_draws import over_draws
 from priorscope.papers.kernel_curves._source import SOURCE
 from priorscope.statistics import Interval, seed_interval
@@ -15,9 +15,9 @@ from priorscope.statistics import Interval, seed_interval
 __all__ = ["CLAIMS"]
 
 
-def _rows(table: pd.DataFrame, data: str, kernel: str, bandwidth: float = 1000.0) -> pd.DataFrame:
+def _rows(table: pd.DataFrame, data: str, kernel: str, part: str = "curve", bandwidth: float = 1000.0) -> pd.DataFrame:
     rows = table[
-        (table.part == "curve") & (table.data == data) & (table.kernel == kernel) & (table.bandwidth == bandwidth)
+        (table.part == part) & (table.data == data) & (table.kernel == kernel) & (table.bandwidth == bandwidth)
     ]
     if len(rows) < 2:
         raise NotMeasured(f"fewer than two draws of {kernel} on {data}")
@@ -68,7 +68,7 @@ def gap(table: pd.DataFrame, data: str, column: str, other: str) -> Interval:
 
 def widths(table: pd.DataFrame, bandwidth: float) -> Interval:
     """β of Laplace of this width minus β at σ = 1000 on MNIST."""
-    a, b = (_errors(_rows(table, "mnist", "laplace", w), "mse") for w in (bandwidth, 1000.0))
+    a, b = (_errors(_rows(table, "mnist", "laplace", "width", w), "mse") for w in (bandwidth, 1000.0))
     n = a[0]
     kept = n >= n[-1] / 10
     slopes = [np.polyfit(np.log(n[kept]), np.log(curves[:, kept]).T, 1)[0] for _, curves in (a, b)]
@@ -103,18 +103,20 @@ CLAIMS = (
         SOURCE + ", Fig. 1",
         "kernel regression learns with β ≈ 0.4 on MNIST and 0.1 on CIFAR-10",
         checks=(
-            Check("MNIST", partial(beta, data="mnist", column="mse"), near(0.4, within=0.08)),
-            Check("CIFAR-10", partial(beta, data="cifar10", column="mse"), near(0.1, within=0.04)),
+            Check("MNIST", partial(beta, data="mnist", column="mse"), claimed(0.4, within=0.08)),
+            Check("CIFAR-10", partial(beta, data="cifar10", column="mse"), claimed(0.1, within=0.04)),
         ),
+        reach=("sizes",),
     ),
     Claim(
         "K.10",
         SOURCE + ", Fig. 1",
         "support vector machines learn with about the same exponents as regression",
         checks=(
-            Check("MNIST", partial(beta, data="mnist", column="svm_wrong"), near(0.4, within=0.15)),
-            Check("CIFAR-10", partial(beta, data="cifar10", column="svm_wrong"), near(0.1, within=0.06)),
+            Check("MNIST", partial(beta, data="mnist", column="svm_wrong"), claimed(0.4, within=0.15)),
+            Check("CIFAR-10", partial(beta, data="cifar10", column="svm_wrong"), claimed(0.1, within=0.06)),
         ),
+        reach=("sizes",),
     ),
     Claim(
         "K.11",
@@ -124,6 +126,7 @@ CLAIMS = (
             Check("MNIST", partial(gap, data="mnist", column="mse", other="kernel"), near(0, within=0.1)),
             Check("CIFAR-10", partial(gap, data="cifar10", column="mse", other="kernel"), near(0, within=0.05)),
         ),
+        reach=("sizes",),
     ),
     Claim(
         "K.12",
@@ -139,9 +142,10 @@ CLAIMS = (
         SOURCE + ", sec. 6 and Fig. 3",
         "kernel components predict β = 0.36 on MNIST and 0.07 on CIFAR-10",
         checks=(
-            Check("MNIST", partial(component_beta, data="mnist"), near(0.36, within=0.1)),
-            Check("CIFAR-10", partial(component_beta, data="cifar10"), near(0.07, within=0.04)),
+            Check("MNIST", partial(component_beta, data="mnist"), claimed(0.36, within=0.1)),
+            Check("CIFAR-10", partial(component_beta, data="cifar10"), claimed(0.07, within=0.04)),
         ),
+        reach=("n",),
     ),
     Claim(
         "K.14",
@@ -150,8 +154,9 @@ CLAIMS = (
         changes="the caption prints θ = 1 + α/d, which gives neither number",
         checks=(
             Check("change of eigenvalues in the last doubling", unsettled, at_most(0.15)),
-            Check("θ of MNIST", partial(theta, data="mnist"), near(1.9375, within=0.1)),
-            Check("θ of CIFAR-10", partial(theta, data="cifar10"), near(1.972, within=0.1)),
+            Check("θ of MNIST", partial(theta, data="mnist"), claimed(1.9375, within=0.1)),
+            Check("θ of CIFAR-10", partial(theta, data="cifar10"), claimed(1.972, within=0.1)),
         ),
+        reach=("n",),
     ),
 )

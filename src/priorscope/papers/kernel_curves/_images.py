@@ -1,4 +1,4 @@
-"""Two classes of MNIST and CIFAR-10 with pixels of unit variance, in which bandwidths from 10 to 10,000 see neighbours."""
+"""Two classes of MNIST and CIFAR-10, with pixels from 0 to 255 or of unit variance."""
 
 from __future__ import annotations
 
@@ -15,17 +15,16 @@ __all__ = ["two_classes"]
 
 @lru_cache(maxsize=2)
 def _all(name: str) -> tuple[Tensor, Tensor]:
-    """Training and test images together as rows, and signs: parity, or the first five classes against the last."""
+    """Training and test images together as rows, from 0 to 1, and signs: the parity of the class."""
     data = mnist("classes") if name == "mnist" else cifar10("classes") if name == "cifar10" else digits("classes")
     x = torch.cat([data.train.inputs, data.test.inputs]).flatten(1)
     labels = torch.cat([data.train.targets, data.test.targets]).argmax(1)
-    signs = labels % 2 * 2 - 1 if name != "cifar10" else (labels >= 5).long() * 2 - 1
-    return (x.double() - x.double().mean()) / x.double().std(), signs.double()
+    return x.double(), (labels % 2 * 2 - 1).double()
 
 
-def two_classes(name: str, n: int, n_test: int, seed: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Inputs and signs of ``n`` random training images and ``n_test`` others, pixels of mean zero and variance one."""
+def two_classes(name: str, n: int, n_test: int, seed: int, unit: str) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Inputs and signs of ``n`` random training images and ``n_test`` others; ``unit``: "bytes" (0 to 255) or "variance"."""
     x, y = _all(name)
     order = torch.from_numpy(np.random.default_rng(seed).permutation(len(x))[: n + n_test])
-    rows, signs = x[order], y[order]
+    rows, signs = x[order] * 255 if unit == "bytes" else (x[order] - x.mean()) / x.std(), y[order]
     return rows[:n], signs[:n], rows[n:], signs[n:]

@@ -1,14 +1,13 @@
-"""The claims J.12 (the peak, and its cure) and J.13 (the norm)."""
+"""The claim J.12: the peak, and its cure."""
 
 from __future__ import annotations
 
-from priorscope.lab import Check, Claim, at_most, between, claimed, rising
+from priorscope.lab import Check, Claim, at_most, between, rising
 from priorscope.papers.scaling import _double_descent_measures as measure
 
 __all__ = ["CLAIMS", "SOURCE"]
 
 SOURCE = "A jamming transition from under- to over-parametrization affects generalization in deep learning (2019)"
-NORM_SOURCE = "Scaling description of generalization with number of parameters in deep learning (2020)"
 
 CLAIMS = (
     Claim(
@@ -23,12 +22,5 @@ CLAIMS = (
             Check("N of the largest gain of early stopping over N*", measure.place_of_gain, between(0.5, 2)),
             Check("N of the largest norm over N*", measure.place_of_norm, between(0.5, 2)),
         ),
-    ),
-    Claim(
-        "J.13",
-        NORM_SOURCE,
-        "the norm of the predictor diverges towards the transition",
-        measure=measure.norm_exponent,
-        expect=claimed(-1.0, within=0.3),
     ),
 )

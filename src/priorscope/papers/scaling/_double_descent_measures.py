@@ -1,4 +1,4 @@
-"""What a table of double-descent measures: the peak of the test error, its cure, and the norm that diverges."""
+"""What a table of double-descent measures: the peak of the test error, and its cure."""
 
 from __future__ import annotations
 
@@ -15,19 +15,14 @@ from priorscope.statistics import Interval
 
 __all__ = [
     "cured",
-    "divergence",
     "erased",
     "fall",
     "half_success",
-    "norm_exponent",
     "place_of_gain",
     "place_of_norm",
     "rise",
     "star_of",
 ]
-
-SIZES = 6  # numbers of patterns below the transition from which on the law of the norm is fitted
-GRID = 60  # values of P* that are tried
 
 
 def half_success(n_weights: np.ndarray, fits: np.ndarray, n_train: int) -> float:
@@ -122,44 +117,3 @@ def place_of_norm(table: pd.DataFrame) -> Measured:
     """Where the output is largest, over N*."""
     s = _sides(table)
     return _place(s.norm, s.star)
-
-
-def divergence(n: np.ndarray, norm: np.ndarray, ceiling: float) -> tuple[float, float]:
-    r"""Exponent b and P* of :math:`\|f\| = c + A (1 - P/P^*)^{-b}` with :math:`c \ge 0`, by least squares of relative residuals.
-
-    P* is tuned between the last size and ``ceiling`` and b on a grid of 0.02, as the paper tunes N*; the constant is what the
-    norm tends to far from the transition. At fixed N the distance to the transition, N − N*(P), is to first order proportional to
-    P* − P. NaN with fewer than six sizes: four numbers are fitted.
-    """
-    found, least = (float("nan"), float("nan")), np.inf
-    if len(n) < SIZES:
-        return found
-    for star in np.linspace(n.max() * 1.005, max(ceiling, n.max() * 1.01), GRID):
-        for exponent in np.arange(0.1, 2.5, 0.02):
-            design = np.stack([np.ones_like(n), (1 - n / star) ** -exponent], 1) / norm[:, None]
-            solution, *_ = np.linalg.lstsq(design, np.ones_like(n), rcond=None)
-            if solution[0] < 0:  # without the constant
-                solution = np.array([0.0, design[:, 1].sum() / (design[:, 1] ** 2).sum()])
-            residual = float(((design @ solution - 1) ** 2).sum())
-            if residual < least:
-                found, least = (float(exponent), float(star)), residual
-    return found
-
-
-def norm_exponent(table: pd.DataFrame) -> Measured:
-    """Exponent of the output's norm in the distance to the transition, over seeds that have one in their ladder."""
-    exponents, grown = [], []
-    for _, rows in table[table.part == "norm"].sort_values("n_train").groupby("seed"):
-        fits = (rows.overlap_ratio < FITTED).to_numpy()
-        first = int(np.argmin(fits)) if not fits.all() else len(fits)
-        if first == len(fits) or first < SIZES:  # no transition in the ladder, or too few sizes below it
-            continue
-        n, norm = rows.n_train.to_numpy(float), rows.norm_test.to_numpy(float)
-        exponent, _ = divergence(n[:first], norm[:first], n[first])
-        if np.isfinite(exponent):
-            exponents.append(-exponent)
-            grown.append(norm[first - 1] / norm[0])
-    if len(exponents) < 3:
-        raise NotMeasured(f"{len(exponents)} seeds have a transition and {SIZES} sizes below it; three are wanted")
-    note = "seeds: " + ", ".join(f"{e:.2f}" for e in exponents)
-    return Measured(over_draws(exponents), note + f"; the norm grows by {min(grown):.1f} to {max(grown):.1f}")
