@@ -204,7 +204,7 @@ def test_one_tiny_point_of_every_part(module, as_recorded):
 def test_images_that_are_there_twice_are_counted_once(monkeypatch):
     x = torch.randn(320, 6, generator=torch.Generator().manual_seed(0)).double()
     x[300:] = x[:20]
-    monkeypatch.setattr(_effective_dimension, "two_classes", lambda name, n, n_test, seed: (x[:n], None, None, None))
+    monkeypatch.setattr(_effective_dimension, "two_classes", lambda name, n, *rest: (x[:n], None, None, None))
     found = _effective_dimension.run({"data": "anything", "n": 320, "seed": 0})
     assert found["n_subset"][-1] == 300
     assert np.isfinite(found["overlay"])
