@@ -85,7 +85,7 @@ def test_a_built_model_in_cross_validation(found: Profile) -> None:
 @pytest.mark.parametrize("kind", [None, "kernel", "network", "classical"])
 def test_the_code_runs_and_predicts_as_the_row_does(found: Profile, kind: str | None) -> None:
     text = found.code(kind)
-    assert len(text.splitlines()) < 14
+    assert len(text.splitlines()) < 17
     scope = {"X": FRAME[:60], "y": Y[:60], "X_new": FRAME[60:]}
     exec(compile(text, "code", "exec"), scope)
     row = chosen_rows(found, kind)[0]

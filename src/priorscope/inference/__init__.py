@@ -13,6 +13,7 @@ from priorscope.inference.kernels._kernel_regression import FittedKernel, Kernel
 from priorscope.inference.kernels._ridge_path import RidgePath
 from priorscope.inference.kernels._spectral import NumericalRepair, Repair, Schedule, Spectral
 from priorscope.inference.kernels._support_vectors import FittedMachine, SupportVectorMachine
+from priorscope.inference.networks._cycle import Cycle, Ended, processor_seconds
 from priorscope.inference.networks._descent import descend
 from priorscope.inference.networks._fourth_order import FourthOrderFlow
 from priorscope.inference.networks._geometry import Geometry, Mirror, Steepest
@@ -30,6 +31,7 @@ from priorscope.inference.networks._loss import (
     as_loss,
 )
 from priorscope.inference.networks._members import Members
+from priorscope.inference.networks._one_cycle import FittedCycle, OneCycle
 from priorscope.inference.networks._potential import (
     DeepEntropy,
     Entropy,
@@ -66,6 +68,11 @@ __all__ = [
     "train_hinge",
     "descend",
     "TrainingRun",
+    "OneCycle",
+    "FittedCycle",
+    "Cycle",
+    "Ended",
+    "processor_seconds",
     "Members",
     "train_stacked",
     "stacked_accuracy",

@@ -64,7 +64,9 @@ from priorscope.models.layers._window_pool import AvgPool, SumPool
 from priorscope.models.networks._abc import ABCNetwork, ABCParametrisation, abc_parametrisation
 from priorscope.models.networks._antisymmetric import Antisymmetric
 from priorscope.models.networks._build import Build
+from priorscope.models.networks._centred import Centred
 from priorscope.models.networks._circular import CircularNetwork
+from priorscope.models.networks._convolutional import convolutional_network
 from priorscope.models.networks._dense_stack import DenseStack
 from priorscope.models.networks._diagonal import DiagonalNetwork
 from priorscope.models.networks._ensemble import Ensemble
@@ -77,6 +79,7 @@ from priorscope.models.networks._redrawing import Redrawing
 from priorscope.models.networks._register import RegisterNetwork, solve_parity
 from priorscope.models.networks._shallow_stack import ShallowStack
 from priorscope.models.networks._smooth_rectifier import SmoothRectifier
+from priorscope.models.networks._tabular import TabularNetwork
 from priorscope.models.nonlinearities import (
     GELU,
     RBF,
@@ -163,6 +166,8 @@ __all__ = [
     "ABCNetwork",
     "ABCParametrisation",
     "abc_parametrisation",
+    "Centred",
+    "convolutional_network",
     "DenseStack",
     "DiagonalNetwork",
     "CircularNetwork",
@@ -172,6 +177,7 @@ __all__ = [
     "transformer_network",
     "ShallowStack",
     "SmoothRectifier",
+    "TabularNetwork",
     "count_weights",
     "plain_network",
     # layers

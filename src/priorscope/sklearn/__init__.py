@@ -10,6 +10,7 @@ from priorscope.sklearn._shortlist import Contender, Shortlist, ShortlistReport
 from priorscope.sklearn._spread import Spread
 from priorscope.sklearn._steps import Encode, Shrink
 from priorscope.sklearn._trained_network import TrainedNetwork
+from priorscope.sklearn._tuned import Tuned
 
 __all__ = [
     "BalancedDecision",
@@ -26,5 +27,6 @@ __all__ = [
     "Shrink",
     "Spread",
     "TrainedNetwork",
+    "Tuned",
     "balanced_classes",
 ]

@@ -15,7 +15,6 @@ from priorscope.sklearn._balanced_classes import balanced_classes
 from priorscope.sklearn._estimator import class_scores, gives_probabilities, gives_scores, only_if
 from priorscope.sklearn._kernel_machine import KernelMachine
 from priorscope.sklearn._loss import probabilities
-from priorscope.sklearn._trained_network import TrainedNetwork
 
 __all__ = ["BalancedDecision"]
 
@@ -154,7 +153,7 @@ def _outputs(estimator: BaseEstimator, X: Any) -> Array | None:
         last = estimator.steps[-1][1]
         for _, step in estimator.steps[:-1]:
             rows = step.transform(rows)
-    if isinstance(last, KernelMachine | TrainedNetwork):
+    if isinstance(last, KernelMachine):
         return last._function(rows)
     found: Array = np.asarray(estimator.predict_proba(X), dtype=np.float64)
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol, TypeGuard, TypeVar, cast
 
 import numpy as np
@@ -11,7 +11,17 @@ from sklearn.utils.metaestimators import available_if
 
 from priorscope.contracts import missing
 
-__all__ = ["Frame", "Probable", "Scoring", "class_scores", "gives_probabilities", "gives_scores", "is_frame", "only_if"]
+__all__ = [
+    "Estimator",
+    "Frame",
+    "Probable",
+    "Scoring",
+    "class_scores",
+    "gives_probabilities",
+    "gives_scores",
+    "is_frame",
+    "only_if",
+]
 
 Machine = TypeVar("Machine")
 Method = TypeVar("Method", bound=Callable[..., object])
@@ -28,6 +38,26 @@ class Frame(Protocol):
     @property
     def dtypes(self) -> Any:
         """Kinds of the columns, in their order."""
+        ...
+
+
+class Estimator(Protocol):
+    """A model of scikit-learn's kind: fitted, asked, and its settings read and set."""
+
+    def fit(self, X: NDArray[np.float64], y: NDArray[np.generic], **more: object) -> Estimator:
+        """Learn from rows and their targets."""
+        ...
+
+    def predict(self, X: NDArray[np.float64]) -> NDArray[np.generic]:
+        """Classes or numbers."""
+        ...
+
+    def get_params(self, deep: bool = True) -> Mapping[str, object]:
+        """Settings by name."""
+        ...
+
+    def set_params(self, **settings: object) -> Estimator:
+        """The same with other settings."""
         ...
 
 

@@ -46,6 +46,8 @@ def descend(
 class Batches:
     """Rows of each step's batch: every epoch goes once through a fresh shuffle of all ``n``.
 
+    With ``even`` the batches of an epoch have ``size`` rows or a few more, so that none is too small to be normalised by.
+
     Example:
         >>> batches = Batches(5, 2, torch.Generator().manual_seed(0))
         >>> epoch = [batches(step).tolist() for step in range(batches.per_epoch)]
@@ -53,9 +55,10 @@ class Batches:
         ([2, 2, 1], [0, 1, 2, 3, 4])
     """
 
-    def __init__(self, n: int, size: int, generator: torch.Generator) -> None:
+    def __init__(self, n: int, size: int, generator: torch.Generator, *, even: bool = False) -> None:
         self.n, self.size, self.generator = n, size, generator
-        self.per_epoch = ceil(n / size)
+        self.per_epoch = n // size if even else ceil(n / size)
+        self.even = even
         self.order = torch.arange(n)
 
     def __call__(self, step: int) -> Tensor:
@@ -63,4 +66,6 @@ class Batches:
         part = step % self.per_epoch
         if part == 0:
             self.order = torch.randperm(self.n, generator=self.generator)
+        if self.even:
+            return self.order[part * self.n // self.per_epoch : (part + 1) * self.n // self.per_epoch]
         return self.order[part * self.size : (part + 1) * self.size]

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from priorscope.checks import SEED, checked
 from priorscope.contracts import Member, NetworkEnsemble, NetworkStack, is_kernel_model, is_network_stack
 
-__all__ = ["Members"]
+__all__ = ["Members", "built"]
 
 
 def _check_copies(model: object) -> None:
@@ -26,6 +26,24 @@ def _check_copies(model: object) -> None:
                 "of it cannot be trained or differentiated. Write a class with that forward, and pass networks as before "
                 "torch.compile or torch.jit."
             )
+
+
+def built(model: nn.Module | NetworkStack | Member, seed: int) -> nn.Module:
+    """A copy of a network or of a stack of them, made by its factory where that is what is given; training may change it.
+
+    Example:
+        >>> built(lambda seed: nn.Linear(seed, 1), 3).in_features
+        3
+    """
+    if not isinstance(model, nn.Module) and not is_network_stack(model):
+        if not callable(model) or is_kernel_model(model):
+            raise TypeError(
+                f"gradient training needs an nn.Module, an ensemble, or a factory seed -> nn.Module; got "
+                f"{type(model).__name__}. An architecture becomes a network by .network(input_shape, width, outputs)."
+            )
+        model = model(seed)
+    _check_copies(model)
+    return cast(nn.Module, copy.deepcopy(model))
 
 
 @checked(seed=SEED)
@@ -45,16 +63,8 @@ class Members:
         self, model: nn.Module | NetworkStack | Member, seed: int = 0, dtype: torch.dtype | None = None
     ) -> None:
         """Copy the model, building it first where a factory is given, and flatten the trainable parameters of all members."""
-        if not isinstance(model, nn.Module) and not is_network_stack(model):
-            if not callable(model) or is_kernel_model(model):
-                raise TypeError(
-                    f"gradient training needs an nn.Module, an ensemble, or a factory seed -> nn.Module; got "
-                    f"{type(model).__name__}. An architecture becomes a network by .network(input_shape, width, outputs)."
-                )
-            model = model(seed)
-        self.single = not is_network_stack(model)
-        _check_copies(model)
-        self.model = cast(nn.Module, copy.deepcopy(model))
+        self.model = built(model, seed)
+        self.single = not is_network_stack(self.model)
         if dtype is not None:
             self.model.to(dtype)
         if self.single:

@@ -64,10 +64,12 @@ class UserNetwork(nn.Module):
         build: Callable[[int], nn.Module] | None = None,
         name: str | None = None,
         scaling: Scaling | None = None,
+        live: bool = False,
     ) -> UserNetwork:
         """The network, with the first way of handing over the samples that it accepts.
 
-        ``scaling`` tells what standardising did to the samples: tokens are handed over as they came.
+        ``scaling`` tells what standardising did to the samples: tokens are handed over as they came. ``live`` says that it will
+        be trained in training mode, so that notes tell nothing of frozen normalisation and dropout.
         """
         label = name or type(module).__name__
         module = copy.deepcopy(module).float().eval()
@@ -95,7 +97,9 @@ class UserNetwork(nn.Module):
         if not torch.isfinite(out).all():
             raise ValueError(f"{label} gives NaN or infinite outputs on these data. Check its initialisation.")
         network.sample, network.build, network.given = sample[:64], build, out.shape[1]
-        network.notes = tuple(f"{label}: {note}" for note in network._notes(tuple(sample.shape[1:]), out.shape[1]))
+        network.notes = tuple(
+            f"{label}: {note}" for note in network._notes(tuple(sample.shape[1:]), out.shape[1], live)
+        )
         network.calibrate()
         return network
 
@@ -108,7 +112,7 @@ class UserNetwork(nn.Module):
         if alone.shape[1:] != out.shape[1:] or float((alone[0] - out[2]).abs().max()) > 1e-3 * size:
             raise RuntimeError("its output for a sample depends on the other samples of the batch")
 
-    def _notes(self, shape: tuple[int, ...], given: int) -> list[str]:
+    def _notes(self, shape: tuple[int, ...], given: int, live: bool) -> list[str]:
         """Say all that was done to fit the network to the data, and what was switched off or frozen."""
         notes = self.way.words(shape)
         with torch.no_grad():
@@ -122,9 +126,9 @@ class UserNetwork(nn.Module):
             notes.append(
                 f"has {given} outputs where the targets have {self.outputs}; its kernel is used for all of them"
             )
-        if self._norms():
+        if self._norms() and not live:
             notes.append("batch normalisation is frozen at the statistics of the pilot")
-        if any(isinstance(m, nn.modules.dropout._DropoutNd) and m.p > 0 for m in self.modules()):
+        if not live and any(isinstance(m, nn.modules.dropout._DropoutNd) and m.p > 0 for m in self.modules()):
             notes.append("dropout is switched off")
         if self.build is None:
             notes.append(_redrawn(self.module))
