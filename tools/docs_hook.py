@@ -68,14 +68,15 @@ def _section_order(folder: str) -> tuple[int, str]:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
-    """``<!-- claims -->`` becomes the whole ledger, ``<!-- claims: NAME -->`` that of one paper; benchmarks likewise."""
+    """``<!-- claims -->`` becomes a table of papers and the whole ledger, ``<!-- claims: NAME -->`` that of one paper."""
 
     def table(match: re.Match[str]) -> str:
         name = match.group(1)
         lines = [line for line in readme_claims.ledger() if name is None or line["paper"] == name]
         if not lines:
             log.warning("%s asks for the claims of %r, which the ledger does not know", page.file.src_uri, name)
-        return readme_claims.claims_markdown(lines)
+        papers = [] if name else [readme_claims.papers_markdown(lines)]
+        return "\n\n".join([*papers, readme_claims.claims_markdown(lines)])
 
     place = Path(page.file.src_uri)
     if page.file.src_uri == "performance.md":

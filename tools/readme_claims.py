@@ -1,4 +1,4 @@
-"""Write README's table of claims from the ledger: ``python tools/readme_claims.py``."""
+"""Write README's sentence on claims from the ledger: ``python tools/readme_claims.py``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ COLUMNS = {  # of the table by paper: where a verdict goes, and how an id is wri
     "holds with changes": ("holds", "{}*"),
     "fails": ("fails", "{}"),
     "not reached": ("short", "{}"),
-    "not trained": ("short", "{}"),
+    "not trained": ("short", "{}°"),
     "not shown": ("open", "{}"),
     "not run": ("open", "({})"),
 }
@@ -59,11 +59,11 @@ def papers_markdown(lines: list[dict[str, Any]]) -> str:
     from priorscope.papers import load
 
     rows = [
-        "| `priorscope reproduce` … | | holds (*: with changes) | fails | not shown, (not run) |",
-        "|---|---|---|---|---|",
+        "| `priorscope reproduce` … | | holds (*: with changes) | fails | not reached, not trained° | not shown, (not run) |",
+        "|---|---|---|---|---|---|",
     ]
     for name in dict.fromkeys(line["paper"] for line in lines):
-        ids: dict[str, list[str]] = {"holds": [], "fails": [], "open": []}
+        ids: dict[str, list[str]] = {column: [] for column, _ in COLUMNS.values()}
         for line in lines:
             if line["paper"] == name:
                 column, form = COLUMNS[line["verdict"]]
@@ -74,12 +74,12 @@ def papers_markdown(lines: list[dict[str, Any]]) -> str:
 
 
 def summary() -> str:
-    """How many claims have which verdict, then by paper which."""
+    """How many claims have which verdict, in a sentence."""
     lines = ledger()
     counts = Counter(line["verdict"] for line in lines)
     told = ", ".join(f"{counts[v]} {v}" for v in COLUMNS if counts[v]).replace("holds", "hold").replace("fails", "fail")
-    where = "`priorscope claims` says what each is and what was measured; the docs have a page per paper, with why."
-    return f"{len(lines)} claims: {told}. {where}\n\n{papers_markdown(lines)}"
+    where = "[The record](docs/claims.md) says what each is and what was measured, with a page per paper."
+    return f"{len(lines)} claims: {told}. {where}"
 
 
 def with_table(text: str) -> str:
