@@ -91,6 +91,8 @@ def test_what_moved_ends_at_the_verdicts_of_today() -> None:
     rows = re.findall(r"^\| ([A-Z][\w., ]*) \| ([\w ]+) \| ([\w ]+) \|", section, re.MULTILINE)
     told = {claim: (then, now) for ids, then, now in rows for claim in ids.split(", ")}
     assert len(told) > 20
-    told = {claim: pair for claim, pair in told.items() if today[claim] != "not run"}  # a new protocol waits for its run
+    told = {
+        claim: pair for claim, pair in told.items() if today[claim] != "not run"
+    }  # a new protocol waits for its run
     assert {claim: now for claim, (_, now) in told.items()} == {claim: today[claim] for claim in told}
     assert all(then != now for then, now in told.values())
