@@ -1,12 +1,57 @@
-"""A real browser for the pages and charts, started once."""
+"""A limit of time for every test, and a real browser for the pages and charts, started once."""
 
 from __future__ import annotations
 
+import faulthandler
+import os
 import shutil
+import signal
+import threading
 from collections.abc import Iterator
+from types import FrameType
 from typing import Any
 
 import pytest
+
+QUICK, SLOW = 300.0, 3600.0  # seconds of the clock that a test may take: far more than any does on a busy machine
+STDERR: list[int] = []  # the real one, which is not captured
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    STDERR.append(os.dup(2))
+
+
+def seconds_of(item: pytest.Item) -> float:
+    """The limit of a test: its mark's, $PRIORSCOPE_TEST_LIMIT, or that of quick or slow tests."""
+    mark = item.get_closest_marker("limit")
+    usual = SLOW if item.get_closest_marker("slow") else QUICK
+    return float(mark.args[0] if mark else os.environ.get("PRIORSCOPE_TEST_LIMIT", usual))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """No test waits for ever: at its limit it fails where it stands; where Python itself does not come back, its process ends.
+
+    The end is told with the lines at which all threads stood; under xdist a new process goes on with the tests that are left.
+    """
+    seconds = seconds_of(item)
+
+    def late(signum: int, frame: FrameType | None) -> None:
+        pytest.fail(f"{item.nodeid} took longer than its limit of {seconds:g} s")
+
+    clock = threading.current_thread() is threading.main_thread() and os.name == "posix"
+    if clock:
+        before = signal.signal(signal.SIGALRM, late)
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+    faulthandler.dump_traceback_later(2 * seconds, exit=True, file=STDERR[-1])
+    try:
+        return (yield)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+        if clock:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+
 
 ARGUMENTS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 

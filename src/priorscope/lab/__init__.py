@@ -1,8 +1,9 @@
 """The lab: many runs, none lost. Papers, claims, the run store, sweeps and the ledger of verdicts."""
 
 from priorscope.lab._claim import Check, Claim, Measured, NotMeasured
+from priorscope.lab._cluster import dask_executor
 from priorscope.lab._evidence import Evidence, evidence_from, read_evidence, write_evidence
-from priorscope.lab._executors import SerialExecutor, available_cores, dask_executor, process_executor
+from priorscope.lab._executors import SerialExecutor, available_cores, process_executor
 from priorscope.lab._expect import (
     Expectation,
     above,

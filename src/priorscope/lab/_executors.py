@@ -1,24 +1,20 @@
-"""Where points run: this process, a pool of local processes, or a Dask cluster."""
+"""Where points run: this process or a pool of local processes (`_cluster` has the Dask cluster)."""
 
 from __future__ import annotations
 
 import contextlib
-import logging
 import multiprocessing
 import os
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import CancelledError, Executor, Future, ProcessPoolExecutor
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from typing import ParamSpec, TypeVar
 
-from priorscope.checks import POSITIVE, checked, optional, whole
+from priorscope.checks import checked, optional, whole
 
-if TYPE_CHECKING:
-    from distributed import Client
-
-__all__ = ["ClusterExecutor", "ClusterLost", "SerialExecutor", "available_cores", "dask_executor", "process_executor"]
+__all__ = ["SerialExecutor", "available_cores", "process_executor"]
 
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
@@ -139,112 +135,3 @@ def stop_now(executor: Executor) -> None:
     for process in processes:
         with contextlib.suppress(Exception):
             process.terminate()
-
-
-class ClusterExecutor(Executor):
-    """An executor on a Dask cluster that knows whether its scheduler is still there.
-
-    Example:
-        >>> from types import SimpleNamespace
-        >>> client = SimpleNamespace(status="running", get_executor=lambda pure: SerialExecutor())
-        >>> cluster = ClusterExecutor(client, "tcp://host:8786")
-        >>> cluster.submit(pow, 2, 5).result(), cluster.lost
-        (32, False)
-        >>> client.status = "closed"
-        >>> cluster.lost
-        True
-    """
-
-    def __init__(self, client: Client, address: str) -> None:
-        self.address = address
-        self._client = client
-        self._inner = client.get_executor(pure=False)
-
-    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Send the call to the cluster; :class:`ClusterLost` when the scheduler is gone."""
-        try:
-            found: Future[T] = self._inner.submit(fn, *args, **kwargs)
-            return found
-        except Exception as error:
-            if self.lost:
-                raise ClusterLost(self.address) from error
-            raise
-
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Drop what waits; there is nobody to tell when the scheduler is gone."""
-        if not self.lost:
-            self._inner.shutdown(wait=wait, cancel_futures=cancel_futures)
-
-    @property
-    def lost(self) -> bool:
-        """Whether the connection is closed; a client that is still trying to reconnect is not lost yet."""
-        return self._client.status in ("closing", "closed")
-
-    def blames_cluster(self, error: BaseException) -> bool:
-        """Whether what a future raised speaks of the cluster and not of its point.
-
-        A run's own error never comes this way (:func:`_execute` catches it). A future is cancelled only when the
-        scheduler went away or was started anew; a closed connection is an OSError.
-        """
-        return isinstance(error, CancelledError) or (isinstance(error, OSError) and self._client.status != "running")
-
-
-class ClusterLost(ConnectionError):
-    """The scheduler of a cluster went away during a sweep; the points that had not come back were not tried.
-
-    Example:
-        >>> str(ClusterLost("tcp://host:8786"))
-        'the Dask scheduler at tcp://host:8786 is gone'
-    """
-
-    def __init__(self, address: str) -> None:
-        super().__init__(f"the Dask scheduler at {address} is gone")
-
-
-@checked(timeout=POSITIVE)
-@contextlib.contextmanager
-def dask_executor(address: str, *, timeout: float = 10.0) -> Iterator[ClusterExecutor]:
-    """An executor on the Dask cluster whose scheduler listens at ``address``; a dead worker's points run again elsewhere.
-
-    A scheduler that is gone for longer than ``timeout`` seconds ends the sweep with :class:`ConnectionError`; what came back
-    is stored.
-
-    Example:
-        >>> with dask_executor("tcp://127.0.0.1:1", timeout=0.2):
-        ...     pass
-        Traceback (most recent call last):
-        ...
-        ConnectionError: no Dask scheduler answers at tcp://127.0.0.1:1 within 0.2 s. Start one with ...
-    """
-    try:
-        from distributed import Client
-    except ImportError as error:
-        raise ImportError(
-            "a Dask cluster needs the package `distributed`: pip install 'priorscope[cluster]'"
-        ) from error
-    with _quiet("distributed", "tornado"):
-        try:
-            client = Client(address, timeout=timeout, set_as_default=False)
-        except (OSError, TimeoutError, ValueError) as error:
-            raise ConnectionError(
-                f"no Dask scheduler answers at {address} within {timeout:g} s. Start one with `dask scheduler` and workers "
-                "with `dask worker ADDRESS --nthreads 1`, then give its address, as in tcp://host:8786."
-            ) from error
-        with client:
-            yield ClusterExecutor(client, address)
-
-
-@contextlib.contextmanager
-def _quiet(*names: str) -> Iterator[None]:
-    """Keep the tracebacks these libraries log to themselves: a lost connection is told by us, once."""
-    levels = {name: logging.getLogger(name).level for name in names}
-    # Children with a level of their own do not follow their parent's.
-    children = [log for log in logging.root.manager.loggerDict if log.startswith(tuple(f"{name}." for name in names))]
-    levels |= {name: logging.getLogger(name).level for name in children}
-    for name in levels:
-        logging.getLogger(name).setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        for name, level in levels.items():
-            logging.getLogger(name).setLevel(level)

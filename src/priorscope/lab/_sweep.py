@@ -14,15 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from priorscope.checks import checked, optional, whole
-from priorscope.lab._executors import (
-    ClusterExecutor,
-    ClusterLost,
-    SerialExecutor,
-    available_cores,
-    one_thread,
-    process_executor,
-    stop_now,
-)
+from priorscope.lab._cluster import ClusterExecutor, ClusterLost
+from priorscope.lab._executors import SerialExecutor, available_cores, one_thread, process_executor, stop_now
 from priorscope.lab._paper import Paper
 from priorscope.lab._point import Metrics, Point, encode_result
 from priorscope.lab._progress import Watcher, watch
@@ -243,8 +236,8 @@ class _Job:
                     future = executor.submit(_execute, self.paper.run, waiting[0], single)
                     flying[future] = waiting.popleft()
                 done, _ = wait(flying, timeout=_LOOK, return_when=FIRST_COMPLETED)
-                if not done and isinstance(executor, ClusterExecutor) and executor.lost:
-                    raise ClusterLost(executor.address)
+                if isinstance(executor, ClusterExecutor):
+                    executor.look(came=bool(done))
                 for future in done:
                     finished = self._collect(future, executor)
                     point = flying.pop(future)
@@ -263,7 +256,7 @@ class _Job:
             self._keep_finished(flying)
             raise ConnectionError(
                 f"{error}: {self.ran} of {total} points of {self.paper.name!r} were finished now and are stored in "
-                f"{self.store.path}; the others stay untried. Start it again and run the same command to go on."
+                f"{self.store.path}; the others stay untried. {error.advice} and run the same command to go on."
             ) from error
         except KeyboardInterrupt as error:
             self._keep_finished(flying)
@@ -289,7 +282,7 @@ class _Job:
             raise
         except Exception as error:
             if isinstance(executor, ClusterExecutor) and executor.blames_cluster(error):
-                raise ClusterLost(executor.address) from error
+                raise executor.gone() from error
             return _Finished(failure=traceback.format_exc())
 
     def _keep(self, point: Point, finished: _Finished) -> None:
