@@ -37,7 +37,7 @@ REFUSED = {
     "nuclear axes": (lambda: probes.minimum_nuclear_norm(np.ones((2, 2)), [1.0, 2.0]), "finite measurements"),
     "nuclear values": (lambda: probes.minimum_nuclear_norm(ENTRIES, [1.0]), "finite measurements"),
     "nuclear nan": (lambda: probes.minimum_nuclear_norm(holed(ENTRIES), [1.0, 2.0, 0.5]), "finite measurements"),
-    "nuclear value nan": (lambda: probes.minimum_nuclear_norm(ENTRIES, [1.0, 2.0, np.nan]), "finite measurements"),
+    "nuclear value nan": (lambda: probes.minimum_nuclear_norm(ENTRIES, [1.0, 2.0, np.nan]), "finite values"),
     "convergence square": (lambda: probes.gram_convergence(np.ones((20, 19))), "n >= 16"),
     "convergence few": (lambda: probes.gram_convergence(np.eye(15)), "n >= 16"),
     "convergence sizes": (lambda: probes.gram_convergence(np.eye(20), sizes=(5, 21)), "sizes up to 20"),

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from priorscope.cli._options import check_ending
+from priorscope.writing import write_whole
 
 __all__ = ["dimension"]
 
@@ -64,7 +65,7 @@ def dimension(
     if out is None:
         return
     if out.suffix.lower() == ".csv":
-        found.table().to_csv(out, index=False)
+        write_whole(out, found.table().to_csv(index=False))
     else:
         from priorscope.report import save_chart
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from priorscope.cli._options import check_ending
+from priorscope.writing import write_whole
 
 __all__ = ["forecast"]
 
@@ -125,7 +126,6 @@ def forecast(
         from priorscope.report import save_chart
 
         if out.suffix.lower() == ".csv":
-            out.parent.mkdir(parents=True, exist_ok=True)
-            result.table().to_csv(out, index=False)
+            write_whole(out, result.table().to_csv(index=False))
         else:
             save_chart(result.chart(), out)

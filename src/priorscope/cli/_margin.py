@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from priorscope.cli._options import check_ending
+from priorscope.writing import write_whole
 
 if TYPE_CHECKING:
     from torch import nn
@@ -75,8 +76,7 @@ def margin(
     if out is None:
         return
     if out.suffix.lower() == ".csv":
-        out.parent.mkdir(parents=True, exist_ok=True)
-        found.table().to_csv(out, index=False)
+        write_whole(out, found.table().to_csv(index=False))
     else:
         from priorscope.report import save_chart
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from priorscope.writing import write_whole
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -53,8 +55,7 @@ def predict(
     if out is None:
         table.to_csv(sys.stdout, index=False)
     else:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        table.to_csv(out, index=False)
+        write_whole(out, table.to_csv(index=False))
         screen.print(f"{len(table)} predictions written to {out}", markup=False, highlight=False)
 
 

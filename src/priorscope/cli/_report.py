@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from priorscope.cli._options import JsonOption, StoreOption, open_store, print_json
+from priorscope.writing import write_whole
 
 if TYPE_CHECKING:
     from priorscope.lab import Store
@@ -31,8 +32,7 @@ def report(
     sections = _sections(runs) if runs is not None else []
     if not sections:
         raise ValueError("there are no stored runs to report; run `priorscope reproduce NAME --scale small` first.")
-    out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(papers_page(sections), encoding="utf-8")
+    write_whole(out, papers_page(sections))
     names = [section["name"] for section in sections]
     if json:
         print_json({"file": str(out), "papers": names})

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from priorscope.cli._options import check_ending
+from priorscope.writing import write_whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -133,8 +134,8 @@ def _save(found: dict[str, Stability], out: Path) -> None:
     from priorscope.report import save_chart
 
     if out.suffix.lower() == ".csv":
-        out.parent.mkdir(parents=True, exist_ok=True)
-        pd.concat([result.table().assign(when=when) for when, result in found.items()]).to_csv(out, index=False)
+        table = pd.concat([result.table().assign(when=when) for when, result in found.items()])
+        write_whole(out, table.to_csv(index=False))
         return
     rows: list[Any] = [result.chart() for result in found.values()]
     first = next(iter(found.values()))

@@ -23,6 +23,7 @@ from priorscope.contracts._door import (
     own,
     require,
 )
+from priorscope.contracts._guarded import HOLED, guarded
 from priorscope.contracts._inference import (
     Fitted,
     GradientPredictor,
@@ -59,6 +60,7 @@ from priorscope.contracts._systems import (
 )
 
 __all__ = [
+    "HOLED",
     "CountedSamples",
     "FeatureKernel",
     "FiniteGroup",
@@ -85,6 +87,7 @@ __all__ = [
     "TaskExecutor",
     "Trajectory",
     "Triple",
+    "guarded",
     "is_kernel_model",
     "is_network_family",
     "is_network_maker",

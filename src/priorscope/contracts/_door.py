@@ -6,16 +6,27 @@ import inspect
 from collections.abc import Callable
 from typing import Protocol, TypeVar, cast
 
-__all__ = ["missing", "own", "require"]
+__all__ = ["is_protocol", "missing", "own", "require"]
 
 Contract = TypeVar("Contract")
+
+
+def is_protocol(kind: type) -> bool:
+    """Whether a class is a protocol.
+
+    Example:
+        >>> from priorscope.contracts import KernelModel
+        >>> is_protocol(KernelModel), is_protocol(int)
+        (True, False)
+    """
+    return bool(getattr(kind, "_is_protocol", False))
 
 
 def _members(protocol: type) -> tuple[str, ...]:
     """Names a protocol asks for, in the order in which they are written."""
     names: dict[str, None] = {}
     for base in reversed(protocol.__mro__):
-        if getattr(base, "_is_protocol", False) and base is not Protocol:
+        if is_protocol(base) and base is not Protocol:
             names.update(dict.fromkeys(n for n in vars(base) if not n.startswith("_") or n == "__len__"))
     return tuple(names)
 

@@ -16,6 +16,7 @@ from priorscope.lab._point import Metrics, point_key
 from priorscope.lab._row import commits
 from priorscope.lab._store import Store
 from priorscope.printing import printed
+from priorscope.writing import write_whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -119,13 +120,8 @@ def write_evidence(paper: Paper, store: Store, scale: str, folder: str | os.Path
         "runs": len(lines),
         "left_out": sorted(left_out),
     }
-    file = Path(folder) / f"{paper.name}.jsonl"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    partial = file.with_suffix(".partial")
     text = "".join(json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n" for line in (head, *lines))
-    partial.write_text(text, encoding="utf-8")
-    os.replace(partial, file)
-    return file
+    return write_whole(Path(folder) / f"{paper.name}.jsonl", text)
 
 
 def read_evidence(name: str, folder: str | os.PathLike[str]) -> Evidence | None:

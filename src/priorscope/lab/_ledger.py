@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from priorscope.lab._record import Record, natural_order
+from priorscope.writing import write_whole
 
 __all__ = ["ledger_path", "read_ledger", "record_ledger", "runs_folder", "standing"]
 
@@ -109,8 +110,4 @@ def record_ledger(records: Iterable[Record], path: str | os.PathLike[str] | None
         if record.scale == "tiny":
             raise ValueError("tiny runs test the code and give no verdicts; record scale small or paper.")
         merged.append(standing(record, old.get(record.id)).as_json())
-    file.parent.mkdir(parents=True, exist_ok=True)
-    partial = file.with_suffix(".partial")
-    partial.write_text(json.dumps(merged, indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
-    os.replace(partial, file)
-    return file
+    return write_whole(file, json.dumps(merged, indent=1, ensure_ascii=False, allow_nan=False) + "\n")

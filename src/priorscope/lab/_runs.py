@@ -12,6 +12,7 @@ from priorscope.lab._paper import Paper
 from priorscope.lab._point import Metrics, canonical_json, point_key
 from priorscope.lab._row import Row, commits
 from priorscope.lab._store import Store
+from priorscope.writing import write_whole
 
 __all__ = ["Runs", "TakenUp", "read_runs", "stored_runs", "take_up", "write_runs"]
 
@@ -116,12 +117,7 @@ def write_runs(runs: Runs, file: str | os.PathLike[str]) -> Path:
     }
     lines = [head, *(_line(row) for row in runs.rows)]
     text = "".join(json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n" for line in lines)
-    target = Path(file)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    partial = target.with_name(target.name + ".partial")
-    partial.write_text(text, encoding="utf-8")
-    os.replace(partial, target)
-    return target
+    return write_whole(file, text)
 
 
 def read_runs(file: str | os.PathLike[str]) -> Runs:

@@ -19,6 +19,7 @@ from priorscope.profiles._kernel_distance import KernelDistance
 from priorscope.profiles._kind import Kind
 from priorscope.profiles._metric import Metric
 from priorscope.profiles._row import Row
+from priorscope.writing import write_whole
 
 if TYPE_CHECKING:
     import altair as alt
@@ -202,7 +203,7 @@ class Profile:
 
         text = json.dumps(_finite(as_dict(self)), indent=1, allow_nan=False)
         if path is not None:
-            Path(path).write_text(text + "\n", encoding="utf-8")
+            write_whole(path, text + "\n")
         return text
 
     def to_html(self, path: str | Path | None = None) -> str:
@@ -211,9 +212,7 @@ class Profile:
 
         text = profile_page(self)
         if path is not None:
-            file = Path(path)
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text, encoding="utf-8")
+            write_whole(path, text)
         return text
 
     def build(self, kind: str | None = None) -> Shortlist:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from priorscope.report._page._document import chart_page, vega_lite_version
 from priorscope.report._theme import styled
+from priorscope.writing import write_whole
 
 if TYPE_CHECKING:
     import altair as alt
@@ -36,18 +37,14 @@ def save_chart(
         raise ValueError(f"a chart can be saved as .html, .png, .svg, .pdf or .json; got {file.name!r}.")
     import vl_convert as vlc
 
-    file.parent.mkdir(parents=True, exist_ok=True)
     if kind == "html":
-        file.write_text(chart_page(chart, title=file.stem, mode=mode or "both"), encoding="utf-8")
-        return file
+        return write_whole(file, chart_page(chart, title=file.stem, mode=mode or "both"))
     spec = styled(chart, mode or ("both" if kind == "json" else "light"))
     version = vega_lite_version()
     if kind == "json":
-        file.write_text(json.dumps(spec, indent=1) + "\n", encoding="utf-8")
-    elif kind == "svg":
-        file.write_text(vlc.vegalite_to_svg(spec, vl_version=version), encoding="utf-8")
-    elif kind == "png":
-        file.write_bytes(vlc.vegalite_to_png(spec, vl_version=version, scale=scale))
-    else:
-        file.write_bytes(vlc.vegalite_to_pdf(spec, vl_version=version))
-    return file
+        return write_whole(file, json.dumps(spec, indent=1) + "\n")
+    if kind == "svg":
+        return write_whole(file, vlc.vegalite_to_svg(spec, vl_version=version))
+    if kind == "png":
+        return write_whole(file, vlc.vegalite_to_png(spec, vl_version=version, scale=scale))
+    return write_whole(file, vlc.vegalite_to_pdf(spec, vl_version=version))

@@ -11,6 +11,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from priorscope.writing import write_whole
+
 __all__ = ["MachineFile", "read_machine", "write_machine"]
 
 FORMAT = "priorscope kernel machine"
@@ -24,14 +26,7 @@ def write_machine(path: Path, text: Mapping[str, Any], arrays: Mapping[str, NDAr
     """Write a description and arrays; the file appears only when it is whole."""
     plain = {name: _plain(name, array) for name, array in arrays.items()}
     said = json.dumps({"format": FORMAT, "version": VERSION, **text}, allow_nan=False)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    half = path.with_name(path.name + ".part")
-    try:
-        with half.open("wb") as file:
-            np.savez_compressed(file, allow_pickle=False, **{_TEXT: np.array(said)}, **plain)
-        half.replace(path)
-    finally:
-        half.unlink(missing_ok=True)
+    write_whole(path, lambda file: np.savez_compressed(file, allow_pickle=False, **{_TEXT: np.array(said)}, **plain))
 
 
 def _plain(name: str, array: NDArray[np.generic]) -> NDArray[np.generic]:

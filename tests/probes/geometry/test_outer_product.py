@@ -198,7 +198,9 @@ def test_along_training_the_relevant_direction_appears():
 
 
 def test_arrays_are_asked_for_as_tensors():
-    with pytest.raises(TypeError, match="a data set, or a tensor of inputs; got ndarray.*torch.as_tensor"):
+    with pytest.raises(
+        TypeError, match="data as samples .inputs and targets. or a tensor; got ndarray.*torch.as_tensor"
+    ):
         gradient_outer_product(nn.Linear(2, 1), np.zeros((5, 2)))
 
 
@@ -245,5 +247,5 @@ def test_a_trajectory_without_recorded_weights_has_a_start_and_an_end():
     assert path.table()["with_start"].iloc[0] == pytest.approx(1)
     assert path.table()["with_end"].iloc[-1] == pytest.approx(1)
     assert path.table()["with_end"].iloc[0] < 1
-    with pytest.raises(TypeError, match="follows trained networks"):
+    with pytest.raises(TypeError, match="as trained networks"):
         ps.probes.feature_trajectory(object(), data)

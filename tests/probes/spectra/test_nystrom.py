@@ -45,5 +45,5 @@ def test_bad_input_is_named():
         nystrom(lambda a, b: a @ b.T, x, 5)
     with pytest.raises(ValueError, match="finite"):
         nystrom(lambda a, b: a @ b.T * float("nan"), x, 2)
-    with pytest.raises(ValueError, match="function of two batches"):
+    with pytest.raises(TypeError, match="kernel as a model with a kernel or a function; got 1"):
         nystrom(1.0, x, 2)

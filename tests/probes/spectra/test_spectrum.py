@@ -75,7 +75,7 @@ def test_bad_input_is_named(gram, targets, message):
 
 
 def test_a_model_without_data_is_told_what_is_missing():
-    with pytest.raises(TypeError, match="got the model laplace without data. Pass System"):
+    with pytest.raises(TypeError, match="kernel as a System .data, model, inference. or an array"):
         ps.probes.spectrum(ps.models.laplace())
     data = ps.data.digits().subset(30, seed=0)
     of_system = ps.probes.spectrum(ps.System(data, ps.models.laplace(), ps.inference.KernelRegression()))

@@ -272,7 +272,7 @@ def test_sentences():
         (nn.Linear(5, 1), images(), {}, ValueError, "does not take inputs of shape \\(2, 12, 12\\)"),
         (net(), images()[:1], {}, ValueError, "needs two at least"),
         (net(), images().long(), {}, ValueError, "needs floating-point inputs; got torch.int64"),
-        (net(), images() * torch.nan, {}, ValueError, "needs finite inputs"),
+        (net(), images() * torch.nan, {}, ValueError, "needs finite data"),
         (net(), images(), {"average": "mode"}, ValueError, "average must be 'median' or 'mean'"),
         (net(), images(), {"transformation": "wobble"}, ValueError, "one of deformation, shift, turn, zoom"),
         (net(), images(), {"transformation": 3}, TypeError, "one of deformation, shift, turn, zoom"),

@@ -59,7 +59,7 @@ def test_a_network_and_a_function_are_asked_alike() -> None:
         assert whole.both[move] == pytest.approx(apart.both[move], rel=1e-9, abs=1e-12)
     near = kernel_moves(net, x, near_once=10.0)
     assert near.kept[Move.SHIFT] is Kept.NEARLY_INVARIANT
-    with pytest.raises(TypeError, match="kernel_moves takes a model with a kernel, a network or a function; got int"):
+    with pytest.raises(TypeError, match="model as a model with a kernel or an nn.Module or a function; got 3"):
         kernel_moves(3, x)  # type: ignore[arg-type]
 
 

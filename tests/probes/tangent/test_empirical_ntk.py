@@ -209,7 +209,7 @@ def test_a_layer_whose_weight_is_used_elsewhere_is_found_out():
     [
         (lambda net, x: (net.train(), x, {}), "BatchNorm2d in eval mode"),
         (lambda net, x: (net, x[:0], {}), "at least one input"),
-        (lambda net, x: (net, x * float("nan"), {}), "finite inputs"),
+        (lambda net, x: (net, x * float("nan"), {}), "finite x1"),
         (lambda net, x: (net, x, {"outputs": "trace"}), "outputs must be"),
         (lambda net, x: (net, x, {"method": "fast"}), "method must be"),
         (lambda net, x: (nn.Flatten(), x, {}), "parameters that require gradients"),

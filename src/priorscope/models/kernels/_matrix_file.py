@@ -20,6 +20,7 @@ from torch import Tensor
 
 from priorscope.models.kernels._average import Average
 from priorscope.models.kernels._kernel import Kernel
+from priorscope.writing import write_whole
 
 if TYPE_CHECKING:
     from priorscope.models.architectures._architecture import Architecture
@@ -106,7 +107,7 @@ class MatrixFile:
         text = self.record.read_text()
         whole = text[: text.rfind("\n") + 1]
         if whole != text:
-            self.record.write_text(whole)
+            write_whole(self.record, whole)
         lines = whole.splitlines()
         if not lines:
             return False

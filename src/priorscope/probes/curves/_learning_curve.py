@@ -12,8 +12,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-from priorscope.checks import NOT_NEGATIVE, POSITIVE, SEED, checked, optional, whole, word_or
-from priorscope.contracts import LabelledData
+from priorscope.checks import NOT_NEGATIVE, POSITIVE, SEED, optional, whole, word_or
+from priorscope.contracts import LabelledData, guarded
 from priorscope.printing import printed
 from priorscope.probes.curves.pilot import (
     Nested,
@@ -181,7 +181,7 @@ def measure(
     )
 
 
-@checked(
+@guarded(
     pilot=optional(whole()), ridge=word_or(NOT_NEGATIVE, "tuned"), time=optional(POSITIVE), orderings=whole(), seed=SEED
 )
 def learning_curve(

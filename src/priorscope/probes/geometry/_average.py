@@ -9,8 +9,8 @@ from typing import Unpack
 import torch
 from torch import Tensor
 
-from priorscope.checks import POSITIVE, SEED, checked, number, optional, whole
-from priorscope.contracts import NetworkOptions
+from priorscope.checks import POSITIVE, SEED, number, optional, whole
+from priorscope.contracts import NetworkOptions, guarded
 from priorscope.machine import free_memory
 from priorscope.probes.geometry._block_sums import BlockSums
 from priorscope.probes.geometry._draws import Drawn, Draws
@@ -21,7 +21,7 @@ from priorscope.probes.geometry._result import AverageGeometry
 __all__ = ["average_geometry"]
 
 
-@checked(
+@guarded(
     n_models=whole(2),
     n_probes=whole(),
     probe_std=POSITIVE,

@@ -5,12 +5,13 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from priorscope.checks import VARIANCE, checked, whole
+from priorscope.checks import VARIANCE, whole
+from priorscope.contracts import guarded
 
 __all__ = ["linear_conv_geometry", "relu_geometry"]
 
 
-@checked(dim=whole(), weight_variance=VARIANCE, readout_variance=VARIANCE)
+@guarded(dim=whole(), weight_variance=VARIANCE, readout_variance=VARIANCE)
 def relu_geometry(dim: int, weight_variance: float = 1.0, readout_variance: float = 1.0) -> Tensor:
     r"""G of a one-hidden-layer ReLU network :math:`f = a\cdot\mathrm{relu}(Wx)` with Gaussian weights.
 
@@ -24,7 +25,7 @@ def relu_geometry(dim: int, weight_variance: float = 1.0, readout_variance: floa
     return 0.5 * weight_variance * readout_variance * torch.eye(dim)
 
 
-@checked(dim=whole(), filter_size=whole(), pool=whole(), variance=VARIANCE)
+@guarded(dim=whole(), filter_size=whole(), pool=whole(), variance=VARIANCE)
 def linear_conv_geometry(dim: int, filter_size: int, pool: int, variance: float = 1.0) -> Tensor:
     r"""G of a linear 1-D convolution (no padding) followed by average pooling over ``pool`` places.
 

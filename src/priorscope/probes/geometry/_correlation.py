@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from torch import Tensor
 
+from priorscope.contracts import guarded
+
 __all__ = ["matrix_correlation", "second_moment"]
 
 
+@guarded()
 def matrix_correlation(a: Tensor, b: Tensor) -> float:
     r"""Frobenius cosine :math:`\langle A, B\rangle / (\|A\|\,\|B\|)`.
 
@@ -22,6 +25,7 @@ def matrix_correlation(a: Tensor, b: Tensor) -> float:
     return float((a * b).sum()) / norm if norm > 0 else float("nan")
 
 
+@guarded()
 def second_moment(x: Tensor) -> Tensor:
     r""":math:`S = \sum_\mu x_\mu x_\mu^T` (D, D) of inputs (n, *shape), not centred, in float64.
 

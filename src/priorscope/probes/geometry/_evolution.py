@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 from torch.func import functional_call, jvp, vjp, vmap
 
-from priorscope.checks import POSITIVE, SEED, checked, whole
-from priorscope.contracts import NetworkOptions
+from priorscope.checks import POSITIVE, SEED, whole
+from priorscope.contracts import NetworkOptions, guarded
 from priorscope.inference import can_batch
 from priorscope.printing import printed
 from priorscope.probes.geometry._block_sums import BlockSums
@@ -82,7 +82,7 @@ class GeometryEvolution:
         return chart
 
 
-@checked(n_models=whole(2), n_probes=whole(), probe_std=POSITIVE, seed=SEED)
+@guarded(n_models=whole(2), n_probes=whole(), probe_std=POSITIVE, seed=SEED)
 def geometry_evolution(
     model: Drawn,
     inputs: Tensor,

@@ -10,8 +10,8 @@ import pandas as pd
 import torch
 from torch import Tensor, nn
 
-from priorscope.checks import SEED, checked, whole
-from priorscope.contracts import Samples
+from priorscope.checks import SEED, whole
+from priorscope.contracts import Samples, guarded
 from priorscope.models.layers import ConvModule, DenseModule
 from priorscope.probes.geometry._outer_product import inputs_of
 from priorscope.probes.tangent._capture import Call, capture
@@ -172,7 +172,7 @@ class FeatureAnsatz:
         return chart
 
 
-@checked(n_samples=whole(2), seed=SEED)
+@guarded(n_samples=whole(2), seed=SEED)
 def feature_ansatz(network: nn.Module, data: Samples | Tensor, *, n_samples: int = 500, seed: int = 0) -> FeatureAnsatz:
     r"""Compare, layer by layer, :math:`W^\top W` with powers of :math:`M = E[\nabla f\nabla f^\top]` at what enters the layer.
 

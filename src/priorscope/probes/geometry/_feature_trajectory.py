@@ -9,8 +9,8 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from priorscope.checks import SEED, checked, whole
-from priorscope.contracts import Samples
+from priorscope.checks import SEED, whole
+from priorscope.contracts import Samples, guarded
 from priorscope.inference import FittedNetworks
 from priorscope.probes.geometry._correlation import matrix_correlation
 from priorscope.probes.geometry._outer_product import inputs_of, some_of
@@ -74,7 +74,7 @@ class FeatureTrajectory:
         return chart
 
 
-@checked(n_samples=whole(2), n_modes=whole(), seed=SEED)
+@guarded(n_samples=whole(2), n_modes=whole(), seed=SEED)
 def feature_trajectory(
     trained: FittedNetworks | Outcome, data: Samples | Tensor, *, n_samples: int = 300, n_modes: int = 16, seed: int = 0
 ) -> FeatureTrajectory:

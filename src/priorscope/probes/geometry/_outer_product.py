@@ -9,8 +9,17 @@ from typing import Unpack, cast
 import torch
 from torch import Tensor, nn
 
-from priorscope.checks import SEED, checked, whole
-from priorscope.contracts import GradientPredictor, NetworkOptions, Samples, is_network_maker, missing, name_of, require
+from priorscope.checks import SEED, whole
+from priorscope.contracts import (
+    GradientPredictor,
+    NetworkOptions,
+    Samples,
+    guarded,
+    is_network_maker,
+    missing,
+    name_of,
+    require,
+)
 from priorscope.probes.geometry._draws import Drawn, Draws
 from priorscope.probes.geometry._engine import rows_by_loop
 from priorscope.probes.geometry._gradient_rows import GradientRows
@@ -25,7 +34,7 @@ OUTPUTS = 32  # up to which each output is differentiated by itself
 SIGNS = 16  # random combinations of the outputs where there are more
 
 
-@checked(n_samples=whole(2), n_models=whole(2), n_probes=whole(), n_modes=whole(), seed=SEED)
+@guarded(n_samples=whole(2), n_models=whole(2), n_probes=whole(), n_modes=whole(), seed=SEED)
 def gradient_outer_product(
     model: Drawn | GradientPredictor | Outcome,
     data: Samples | Tensor,

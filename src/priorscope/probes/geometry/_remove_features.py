@@ -9,8 +9,8 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from priorscope.checks import SEED, checked, whole
-from priorscope.contracts import NetworkOptions
+from priorscope.checks import SEED, whole
+from priorscope.contracts import NetworkOptions, guarded
 from priorscope.data import Dataset
 from priorscope.printing import printed
 from priorscope.probes.geometry import AverageGeometry, average_geometry
@@ -59,7 +59,7 @@ class FeatureRemoval:
         return chart
 
 
-@checked(k=whole(), n_models=whole(2), seed=SEED)
+@guarded(k=whole(), n_models=whole(2), seed=SEED)
 def remove_features(
     data: Dataset,
     k: int,

@@ -9,8 +9,8 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from priorscope.checks import SEED, checked, number, whole
-from priorscope.contracts import NetworkOptions
+from priorscope.checks import SEED, number, whole
+from priorscope.contracts import NetworkOptions, guarded
 from priorscope.data import Dataset
 from priorscope.printing import printed
 from priorscope.probes.geometry import AverageGeometry, average_geometry
@@ -64,7 +64,7 @@ class SampleScores:
         return chart
 
 
-@checked(n_models=whole(2), seed=SEED)
+@guarded(n_models=whole(2), seed=SEED)
 def sample_scores(
     data: Dataset,
     model: Drawn | None,
@@ -91,7 +91,7 @@ def sample_scores(
     return SampleScores(geometry.score(data.inputs), data.name, data.train_labels)
 
 
-@checked(fraction=number(least=0, below=1), seed=SEED, n_models=whole())
+@guarded(fraction=number(least=0, below=1), seed=SEED, n_models=whole())
 def prune(
     data: Dataset,
     fraction: float,

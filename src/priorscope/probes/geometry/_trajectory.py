@@ -10,8 +10,8 @@ import pandas as pd
 import torch
 from torch import Tensor, nn
 
-from priorscope.checks import NOT_NEGATIVE, POSITIVE, SEED, checked, number, whole
-from priorscope.contracts import NetworkOptions
+from priorscope.checks import NOT_NEGATIVE, POSITIVE, SEED, number, whole
+from priorscope.contracts import NetworkOptions, guarded
 from priorscope.data import Dataset
 from priorscope.inference import can_batch, stacked_accuracy, train_stacked
 from priorscope.printing import printed
@@ -97,7 +97,7 @@ class GeometryTrajectory:
         return chart
 
 
-@checked(
+@guarded(
     epochs=whole(),
     n_networks=whole(),
     learning_rate=NOT_NEGATIVE,

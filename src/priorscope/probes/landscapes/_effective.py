@@ -8,7 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from priorscope.checks import NOT_NEGATIVE, checked
+from priorscope.checks import NOT_NEGATIVE
+from priorscope.contracts import guarded
 from priorscope.inference import Members
 
 __all__ = ["count_cusps", "effective_parameters"]
@@ -16,7 +17,7 @@ __all__ = ["count_cusps", "effective_parameters"]
 KINKED = (torch.ops.aten.relu, torch.ops.aten.relu_, torch.ops.aten.leaky_relu, torch.ops.aten.leaky_relu_)
 
 
-@checked(tolerance=NOT_NEGATIVE)
+@guarded(tolerance=NOT_NEGATIVE)
 def effective_parameters(network: nn.Module, inputs: Tensor, *, tolerance: float = 1e-8) -> int:
     r"""Dimension of the tangent space of the functions :math:`f(\cdot; w)` near the data.
 
@@ -84,7 +85,7 @@ class _Kinks(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
-@checked(tolerance=NOT_NEGATIVE)
+@guarded(tolerance=NOT_NEGATIVE)
 @torch.no_grad()
 def count_cusps(network: nn.Module, inputs: Tensor, *, tolerance: float = 1e-6) -> int:
     """Pairs (pattern, neuron) whose pre-activation is zero within ``tolerance``: kinks of ReLU that the data sit on.

@@ -6,13 +6,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaincinv
 
-from priorscope.checks import FRACTION, checked
+from priorscope.checks import FRACTION
+from priorscope.contracts import guarded
 from priorscope.statistics import Interval
 
 __all__ = ["small_argument_exponent"]
 
 
-@checked(fraction=FRACTION, level=FRACTION)
+@guarded(fraction=FRACTION, level=FRACTION)
 def small_argument_exponent(samples: ArrayLike, *, fraction: float = 0.2, level: float = 0.95) -> Interval:
     r"""The exponent a of a density :math:`p(z)\sim z^a` at small positive z, with its interval.
 

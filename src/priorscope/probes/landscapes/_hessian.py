@@ -12,7 +12,8 @@ from torch import Tensor, nn
 from torch.nn.utils.parametrizations import _WeightNorm
 from torch.nn.utils.weight_norm import WeightNorm
 
-from priorscope.checks import SEED, checked, whole
+from priorscope.checks import SEED, whole
+from priorscope.contracts import guarded
 from priorscope.inference import Loss, Members
 from priorscope.inference.networks import DensePass
 from priorscope.printing import printed
@@ -92,6 +93,7 @@ def _curvature(loss: Loss, predictions: Tensor, targets: Tensor) -> Tensor:
     return torch.stack(rows, 1).detach()
 
 
+@guarded()
 def hessian_split(network: nn.Module, inputs: Tensor, targets: Tensor, loss: Loss) -> HessianSplit:
     r"""Dense :math:`H_0 = \frac1P\sum_\mu J_\mu^T\ell''_\mu J_\mu` and :math:`H_p = \frac1P\sum_\mu\ell'_\mu\nabla\nabla f_\mu`.
 
@@ -157,6 +159,7 @@ class HessianOperators:
         return self.first + self.second
 
 
+@guarded()
 def hessian_operators(network: nn.Module, inputs: Tensor, targets: Tensor, loss: Loss) -> HessianOperators:
     """Products with both parts by forward- and reverse-mode differentiation; see :func:`hessian_split`.
 
@@ -187,7 +190,7 @@ def hessian_operators(network: nn.Module, inputs: Tensor, targets: Tensor, loss:
     return HessianOperators(operator(first), operator(second))
 
 
-@checked(steps=whole(), probes=whole(), seed=SEED)
+@guarded(steps=whole(), probes=whole(), seed=SEED)
 def lanczos_density(
     operator: LinearOperator, *, steps: int = 60, probes: int = 4, seed: int = 0
 ) -> tuple[np.ndarray, np.ndarray]:

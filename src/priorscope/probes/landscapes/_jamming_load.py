@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from priorscope.checks import checked, each, whole
-from priorscope.contracts import Inference, Samples
+from priorscope.checks import each, whole
+from priorscope.contracts import Inference, Samples, guarded
 from priorscope.models import count_weights
 from priorscope.probes.landscapes._jamming_point import Trained, finished, parts_of
 
@@ -87,7 +87,7 @@ class JammingLoad:
         return chart
 
 
-@checked(sizes=each(whole(), empty=True), seeds=whole())
+@guarded(sizes=each(whole(), empty=True), seeds=whole())
 def jamming_load(
     model: Trained,
     data: Samples | None = None,

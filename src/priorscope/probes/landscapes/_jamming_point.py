@@ -11,13 +11,14 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from priorscope.checks import checked, each, whole
+from priorscope.checks import each, whole
 from priorscope.contracts import (
     Fitted,
     Inference,
     LabelledData,
     NetworkFamily,
     Samples,
+    guarded,
     is_network_family,
     needs_of,
     require,
@@ -184,7 +185,7 @@ def which_fit(method: Inference, networks: list[nn.Module], data: Samples) -> li
     return [bool(finished(method.fit(net, data, seed=seed)).all()) for seed, net in enumerate(networks)]
 
 
-@checked(widths=each(whole(), empty=True), seeds=whole())
+@guarded(widths=each(whole(), empty=True), seeds=whole())
 def jamming_point(
     model: Trained,
     data: Samples | None = None,

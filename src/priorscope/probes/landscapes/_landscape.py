@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from priorscope.checks import checked, whole
-from priorscope.contracts import Samples
+from priorscope.checks import whole
+from priorscope.contracts import Samples, guarded
 from priorscope.inference import Loss, Members, QuadraticHinge, as_loss, check_data
 from priorscope.models import count_weights
 from priorscope.probes.landscapes._effective import count_cusps, effective_parameters
@@ -178,7 +178,7 @@ class Landscape:
         return chart
 
 
-@checked(dense_up_to=whole(0), lanczos_steps=whole(), probes=whole())
+@guarded(dense_up_to=whole(0), lanczos_steps=whole(), probes=whole())
 def landscape(
     network: nn.Module,
     data: Samples,

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from priorscope.checks import SEED, check, checked, optional, whole
+from priorscope.checks import SEED, check, optional, whole
+from priorscope.contracts import guarded
 from priorscope.statistics import Interval, seed_interval
 
 __all__ = ["cross_predictability", "monomial_cross_predictability", "sampled_cross_predictability"]
@@ -29,6 +30,7 @@ def _law(weights: ArrayLike | None, n: int, name: str) -> Array:
     return law
 
 
+@guarded()
 def cross_predictability(
     values: ArrayLike, *, functions: ArrayLike | None = None, inputs: ArrayLike | None = None
 ) -> float:
@@ -63,7 +65,7 @@ def cross_predictability(
     return float(q @ products**2 @ q)
 
 
-@checked(n=whole(), degree=optional(whole(0)))
+@guarded(n=whole(), degree=optional(whole(0)))
 def monomial_cross_predictability(n: int, degree: int | None = None) -> float:
     r"""The closed form for uniform inputs: :math:`2^{-n}` for all parities, :math:`1/\binom n k` for products of ``degree`` bits.
 
@@ -78,7 +80,7 @@ def monomial_cross_predictability(n: int, degree: int | None = None) -> float:
     return 2.0**-n if degree is None else 1 / math.comb(n, degree)
 
 
-@checked(pairs=whole(2), batch=whole(), seed=SEED)
+@guarded(pairs=whole(2), batch=whole(), seed=SEED)
 def sampled_cross_predictability(
     function: Callable[[int], Function],
     inputs: Callable[[int, int], Tensor],

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.func import functional_call, jacrev, vmap
 
-from priorscope.checks import check, checked, whole
+from priorscope.checks import check, whole
+from priorscope.contracts import guarded
 from priorscope.printing import printed
 from priorscope.probes.limits._trainable import trainable
 from priorscope.probes.tangent._apart import check_takes
@@ -25,6 +26,7 @@ __all__ = ["GradientSignal", "all_signs", "gradient_signal", "walsh_hadamard"]
 _MOST_BITS = 16
 
 
+@guarded()
 def all_signs(n: int, dtype: torch.dtype = torch.float64) -> Tensor:
     """All inputs of n bits ±1 (2^n, n); bit k of the row's number decides the sign of column k.
 
@@ -36,6 +38,7 @@ def all_signs(n: int, dtype: torch.dtype = torch.float64) -> Tensor:
     return 1 - 2 * (torch.arange(2**n)[:, None] >> torch.arange(n) & 1).to(dtype)
 
 
+@guarded()
 def walsh_hadamard(values: Tensor) -> Tensor:
     r"""Coefficients :math:`\hat f(S) = \mathbb E_x f(x) \prod_{i \in S} x_i` along the first axis, rows as in :func:`all_signs`.
 
@@ -91,7 +94,7 @@ class GradientSignal:
         return alt.layer(base.mark_line(point=True).encode(y=y), floor)
 
 
-@checked(n=whole(), batch=whole())
+@guarded(n=whole(), batch=whole())
 def gradient_signal(network: nn.Module, n: int, *, batch: int = 512) -> GradientSignal:
     r"""How strongly the gradient of a network on n bits points to monomials of each degree, exactly, over all inputs.
 

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.func import functional_call, grad_and_value, vmap
 
-from priorscope.checks import NOT_NEGATIVE, POSITIVE, SEED, check, checked, optional, whole
+from priorscope.checks import NOT_NEGATIVE, POSITIVE, SEED, check, optional, whole
+from priorscope.contracts import guarded
 from priorscope.printing import printed
 from priorscope.probes.limits._trainable import trainable
 from priorscope.statistics import Interval, seed_interval
@@ -89,7 +90,7 @@ class JunkFlow:
         return line
 
 
-@checked(
+@guarded(
     steps=whole(),
     learning_rate=POSITIVE,
     noise=NOT_NEGATIVE,

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from priorscope.checks import NOT_NEGATIVE, POSITIVE, check, checked, each
+from priorscope.checks import NOT_NEGATIVE, POSITIVE, check, each
+from priorscope.contracts import guarded
 from priorscope.printing import printed
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ __all__ = ["ModeLearnability", "effective_regularisation", "mode_learnability"]
 Array = NDArray[np.float64]
 
 
-@checked(ridge=NOT_NEGATIVE)
+@guarded(ridge=NOT_NEGATIVE)
 def effective_regularisation(
     eigenvalues: ArrayLike, n: ArrayLike, *, ridge: float = 0.0, multiplicities: ArrayLike | None = None
 ) -> Array:
@@ -110,7 +111,7 @@ class ModeLearnability:
         return chart
 
 
-@checked(n=POSITIVE, ridge=NOT_NEGATIVE, noise=NOT_NEGATIVE)
+@guarded(n=POSITIVE, ridge=NOT_NEGATIVE, noise=NOT_NEGATIVE)
 def mode_learnability(
     eigenvalues: ArrayLike,
     n: float,

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import altair as alt
     import pandas as pd
 
+from priorscope.contracts import guarded
+
 __all__ = ["BoundaryDistance", "boundary_distance", "boundary_shift"]
 
 REACH = 4.0  # a crossing is looked for up to so many first-order distances
@@ -79,6 +81,7 @@ class BoundaryDistance:
         return chart
 
 
+@guarded()
 def boundary_shift(outputs: np.ndarray, gradients: np.ndarray, reference: np.ndarray) -> tuple[np.ndarray, float]:
     r"""Shift :math:`|f-\bar f|/\|\nabla f\|` where the signs differ, and its estimate :math:`\|f-\bar f\|_\mu/\|\nabla f\|_\mu`.
 
@@ -104,6 +107,7 @@ def boundary_shift(outputs: np.ndarray, gradients: np.ndarray, reference: np.nda
     return np.divide(np.abs(f - mean)[differ], size[differ], out=shift, where=size[differ] > 0), estimate
 
 
+@guarded()
 def boundary_distance(
     network: Callable[[Tensor], Tensor], reference: Callable[[Tensor], Tensor], inputs: Tensor
 ) -> BoundaryDistance:

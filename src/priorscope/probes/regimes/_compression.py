@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     import altair as alt
     import pandas as pd
 
+from priorscope.contracts import guarded
+
 __all__ = ["Compression", "compression"]
 
 
@@ -51,6 +53,7 @@ class Compression:
         return chart
 
 
+@guarded()
 def compression(weights: Tensor, informative: Tensor) -> Compression:
     r"""Compression of uninformative directions by first-layer weights (h, d), or (K, h, d) of K members.
 

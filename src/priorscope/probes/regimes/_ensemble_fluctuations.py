@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import sem
 
-from priorscope.checks import checked, each, whole
+from priorscope.checks import each, whole
+from priorscope.contracts import guarded
 from priorscope.statistics import Interval, seed_interval
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class Fluctuations:
         return chart
 
 
-@checked(sizes=each(whole()))
+@guarded(sizes=each(whole()))
 def fluctuations(outputs: ArrayLike, targets: ArrayLike, sizes: Sequence[int] = (1, 2, 4, 8, 16)) -> Fluctuations:
     r"""Output variance and ensemble errors of K trained members with outputs (K, n) or (K, n, 1) on n test points.
 
@@ -105,6 +106,7 @@ class ExcessError:
         return found
 
 
+@guarded()
 def excess_error(n_weights: ArrayLike, errors: ArrayLike) -> ExcessError:
     r"""Extrapolate errors (seeds, sizes) of single networks to infinite size, :math:`\epsilon_\infty + BN^{-1/2}`.
 

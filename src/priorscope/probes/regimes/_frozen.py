@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from priorscope.checks import checked, number, optional
-from priorscope.contracts import Samples
+from priorscope.checks import number, optional
+from priorscope.contracts import Samples, guarded
 from priorscope.inference import FittedNetworks, GradientFlow
 from priorscope.printing import printed
 from priorscope.probes.regimes._movement import stacked_ntk
@@ -36,6 +36,7 @@ class FrozenFit:
         return cross.to(self.coefficients.dtype) @ self.coefficients
 
 
+@guarded()
 def frozen_flow(kernel: Tensor, targets: Tensor, flow: GradientFlow | None = None) -> FrozenFit:
     r"""Gradient flow of a linear model whose tangent kernel (P, P) is given, from :math:`F = 0`.
 
@@ -60,6 +61,7 @@ def frozen_flow(kernel: Tensor, targets: Tensor, flow: GradientFlow | None = Non
     return frozen_flows(kernel[None], targets, flow)[0]
 
 
+@guarded()
 def frozen_flows(kernels: Tensor, targets: Tensor, flow: GradientFlow | None = None) -> tuple[FrozenFit, ...]:
     """As :func:`frozen_flow` for several kernels (K, P, P) with the same targets (P, outputs), all in one integration.
 
@@ -102,7 +104,7 @@ class FrozenNetworks:
         return torch.stack([fit.predict(k) for fit, k in zip(self.fits, cross)])
 
 
-@checked(time=optional(number(least=0, infinite=True)))
+@guarded(time=optional(number(least=0, infinite=True)))
 def frozen_training(
     fitted: FittedNetworks, data: Samples, *, time: float | None = None, flow: GradientFlow | None = None
 ) -> FrozenNetworks:

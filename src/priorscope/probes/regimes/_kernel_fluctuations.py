@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from priorscope.checks import NOT_NEGATIVE, checked
+from priorscope.checks import NOT_NEGATIVE
+from priorscope.contracts import guarded
 from priorscope.printing import printed
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ class KernelFluctuations:
         return chart
 
 
-@checked(jitter=NOT_NEGATIVE)
+@guarded(jitter=NOT_NEGATIVE)
 def kernel_fluctuations(
     kernels: Tensor,
     crosses: Tensor,

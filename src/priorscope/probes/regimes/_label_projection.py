@@ -9,7 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from priorscope.checks import checked, whole
+from priorscope.checks import whole
+from priorscope.contracts import guarded
 from priorscope.inference import FittedNetworks
 from priorscope.probes.regimes._movement import stacked_ntk
 
@@ -106,7 +107,7 @@ class LabelProjection:
         return chart
 
 
-@checked(top=whole())
+@guarded(top=whole())
 def label_projection(fitted: FittedNetworks, inputs: Tensor, targets: Tensor, *, top: int = 10) -> LabelProjection:
     """Eigenvectors of the tangent kernel on ``inputs`` against their labels, at every time the flow kept parameters.
 

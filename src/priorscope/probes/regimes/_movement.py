@@ -5,11 +5,13 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from priorscope.contracts import guarded
 from priorscope.inference import FittedNetworks
 
 __all__ = ["half_times", "last_activations", "relative_change", "stacked_ntk"]
 
 
+@guarded()
 def stacked_ntk(fitted: FittedNetworks, params: Tensor, inputs: Tensor, others: Tensor | None = None) -> Tensor:
     r"""Tangent kernels :math:`J_kJ_k^T` (K, n, m) of the raw first output at flat parameters (K, P), by explicit Jacobians.
 
@@ -33,6 +35,7 @@ def _jacobian(fitted: FittedNetworks, params: Tensor, inputs: Tensor) -> Tensor:
     return torch.stack([torch.autograd.grad(f[:, i].sum(), w, retain_graph=True)[0] for i in range(len(x))], 1)
 
 
+@guarded()
 @torch.no_grad()
 def last_activations(fitted: FittedNetworks, params: Tensor, inputs: Tensor) -> Tensor:
     """What the last layer with parameters sees, (K, n, features): the learnt representation of the inputs.
@@ -78,6 +81,7 @@ def relative_change(start: Tensor, end: Tensor) -> Tensor:
     return found
 
 
+@guarded()
 def half_times(fitted: FittedNetworks) -> Tensor:
     r"""First time at which each member's loss is half its initial value, interpolated in log time; NaN when it never is.
 

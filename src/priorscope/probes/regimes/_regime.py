@@ -9,8 +9,8 @@ import torch
 from scipy.stats import gmean
 from torch import Tensor
 
-from priorscope.checks import POSITIVE, checked, each, optional, whole
-from priorscope.contracts import LabelledData, MovableData, NetworkFamily, require
+from priorscope.checks import POSITIVE, each, optional, whole
+from priorscope.contracts import LabelledData, MovableData, NetworkFamily, guarded, require
 from priorscope.inference import FittedNetworks, GradientFlow
 from priorscope.models import count_weights
 from priorscope.probes.landscapes._jamming_point import JammingPoint
@@ -23,7 +23,7 @@ __all__ = ["regime"]
 RANDOM_LABELS = 2.85  # training points per weight at which random labels are just fitted: claim J.2
 
 
-@checked(alphas=optional(each(POSITIVE)), alpha=POSITIVE, seeds=whole(), n_probe=whole(), rounds=whole(0))
+@guarded(alphas=optional(each(POSITIVE)), alpha=POSITIVE, seeds=whole(), n_probe=whole(), rounds=whole(0))
 def regime(
     system: System,
     alphas: Sequence[float] | None = None,

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from priorscope.checks import SEED, checked, whole
-from priorscope.contracts import KernelModel, is_kernel_model, kernel_matrix
+from priorscope.checks import SEED, whole
+from priorscope.contracts import KernelModel, guarded, is_kernel_model, kernel_matrix
 from priorscope.printing import printed
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class Nystrom:
         return chart
 
 
-@checked(k=whole(), splits=whole(), seed=SEED)
+@guarded(k=whole(), splits=whole(), seed=SEED)
 def nystrom(
     kernel: KernelModel | KernelFunction,
     sample: Tensor,

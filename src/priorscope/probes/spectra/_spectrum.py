@@ -9,8 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from priorscope.checks import checked, each, optional, whole
-from priorscope.contracts import KernelModel, Triple, is_kernel_model, is_triple, kernel_matrix, name_of, require
+from priorscope.checks import each, optional, whole
+from priorscope.contracts import (
+    KernelModel,
+    Triple,
+    guarded,
+    is_triple,
+    kernel_matrix,
+    require,
+)
 from priorscope.printing import printed
 from priorscope.statistics import Interval, PowerLaw, fit_power_law, seed_interval
 
@@ -93,7 +100,7 @@ class Spectrum:
         return alt.hconcat(chart, alt.Chart(table).mark_line().encode(rank, share))
 
 
-@checked(fit_range=optional(each(whole())))
+@guarded(fit_range=optional(each(whole())))
 def spectrum(
     kernel: Triple | ArrayLike | Tensor,
     targets: ArrayLike | Tensor | None = None,
@@ -121,11 +128,6 @@ def spectrum(
         targets = kernel.data.targets if targets is None else targets
         model = require(kernel.model, KernelModel, "a system whose model has a kernel", "Pass a Gram matrix instead.")
         kernel = kernel_matrix(model, kernel.data.inputs)
-    elif is_kernel_model(kernel):
-        raise TypeError(
-            f"spectrum needs a Gram matrix or a System; got the model {name_of(kernel)} without data. Pass "
-            "System(data, model, inference), or the matrix model.kernel(x).ntk."
-        )
     grams = _array(kernel)
     grams = grams[None] if grams.ndim == 2 else grams
     n = grams.shape[-1] if grams.ndim else 0

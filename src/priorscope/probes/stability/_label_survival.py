@@ -10,8 +10,8 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from priorscope.checks import NOT_NEGATIVE, SEED, checked, number, whole
-from priorscope.contracts import LabelledData
+from priorscope.checks import NOT_NEGATIVE, SEED, number, whole
+from priorscope.contracts import LabelledData, guarded
 from priorscope.inference import GradientDescent
 from priorscope.probes.stability._family import Transformation, as_family
 from priorscope.probes.stability._pictures import pictures
@@ -100,7 +100,7 @@ class LabelSurvival:
         return pictures(self.examples[:limit], self.radius)
 
 
-@checked(delta=NOT_NEGATIVE, cutoff=number(least=1), n_images=whole(2), seed=SEED)
+@guarded(delta=NOT_NEGATIVE, cutoff=number(least=1), n_images=whole(2), seed=SEED)
 def label_survival(
     data: LabelledData,
     transformation: Transformation = "deformation",
@@ -180,7 +180,7 @@ class AugmentationGain:
         return chart
 
 
-@checked(n_seeds=whole(2), delta=NOT_NEGATIVE, cutoff=number(least=1), seed=SEED)
+@guarded(n_seeds=whole(2), delta=NOT_NEGATIVE, cutoff=number(least=1), seed=SEED)
 def augmentation_gain(
     system: System,
     transformation: Transformation = "deformation",

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from priorscope.checks import NOT_NEGATIVE, SEED, checked, number, whole
-from priorscope.contracts import LabelledData
+from priorscope.checks import NOT_NEGATIVE, SEED, number, whole
+from priorscope.contracts import LabelledData, guarded
 from priorscope.data.deformations import FoldWarning
 from priorscope.probes.stability._family import Family, Transformation, as_family
 from priorscope.probes.stability._layers import BatchNorm
@@ -32,7 +32,7 @@ class Settings(TypedDict):
     seed: int
 
 
-@checked(delta=NOT_NEGATIVE, cutoff=number(least=1), n_images=whole(2), n_seeds=whole(), seed=SEED)
+@guarded(delta=NOT_NEGATIVE, cutoff=number(least=1), n_images=whole(2), n_seeds=whole(), seed=SEED)
 def stability(
     model: Subject,
     data: LabelledData | Tensor,

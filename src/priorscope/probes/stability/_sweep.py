@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 from torch import Tensor
 
-from priorscope.checks import POSITIVE, SEED, checked, each, number, whole
-from priorscope.contracts import LabelledData
+from priorscope.checks import POSITIVE, SEED, each, number, whole
+from priorscope.contracts import LabelledData, guarded
 from priorscope.data import Deform
 from priorscope.data.deformations import FoldWarning, Interpolation
 from priorscope.printing import printed
@@ -78,7 +78,7 @@ def one_row(found: Stability) -> dict[str, object]:
     return {str(name): row[name] for name in found.table().columns if name not in ("layer", "depth")}
 
 
-@checked(deltas=each(POSITIVE), cutoffs=each(number(least=1)))
+@guarded(deltas=each(POSITIVE), cutoffs=each(number(least=1)))
 def stability_sweep(
     model: Subject,
     data: LabelledData | Tensor,
@@ -116,7 +116,7 @@ def stability_sweep(
     return StabilitySweep(frame, "delta", "displacement δ in pixels", by)
 
 
-@checked(radii=each(POSITIVE), n_images=whole(2), n_seeds=whole(), seed=SEED)
+@guarded(radii=each(POSITIVE), n_images=whole(2), n_seeds=whole(), seed=SEED)
 def noise_sweep(
     model: Subject,
     data: LabelledData | Tensor,

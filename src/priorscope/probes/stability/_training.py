@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from torch import nn
 
-from priorscope.checks import SEED, check, checked, each, whole
-from priorscope.contracts import MovableData, needs_of, require
+from priorscope.checks import SEED, check, each, whole
+from priorscope.contracts import MovableData, guarded, needs_of, require
 from priorscope.inference import FittedNetworks, GradientDescent
 from priorscope.probes.stability._stability import stability
 from priorscope.probes.stability._sweep import StabilitySweep, one_row
@@ -20,7 +20,7 @@ from priorscope.system import System, check_system
 __all__ = ["stability_curve", "stability_path"]
 
 
-@checked(sizes=each(whole(2)), n_seeds=whole(), seed=SEED)
+@guarded(sizes=each(whole(2)), n_seeds=whole(), seed=SEED)
 def stability_curve(
     system: System, sizes: Sequence[int], *, n_seeds: int = 3, seed: int = 0, **settings: Any
 ) -> StabilitySweep:
@@ -55,7 +55,7 @@ def stability_curve(
     return StabilitySweep(pd.DataFrame(rows), "n_train", "training samples P")
 
 
-@checked(seed=SEED, points=whole())
+@guarded(seed=SEED, points=whole())
 def stability_path(system: System, *, seed: int = 0, points: int = 8, **settings: Any) -> StabilitySweep:
     """Stability of one network along its training by gradient descent, at about ``points`` log-spaced steps.
 

@@ -9,8 +9,8 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from priorscope.checks import FRACTION, SEED, checked, whole
-from priorscope.contracts import NetworkOptions, name_of
+from priorscope.checks import FRACTION, SEED, whole
+from priorscope.contracts import NetworkOptions, guarded, name_of
 from priorscope.data import Dataset
 from priorscope.printing import printed
 from priorscope.probes.geometry import AverageGeometry, average_geometry
@@ -135,7 +135,7 @@ class BlindSpots:
         return chart
 
 
-@checked(n_models=whole(4), n_directions=whole(), threshold=FRACTION, explained=FRACTION, seed=SEED)
+@guarded(n_models=whole(4), n_directions=whole(), threshold=FRACTION, explained=FRACTION, seed=SEED)
 def blind_spots(
     data: Dataset,
     model: object,

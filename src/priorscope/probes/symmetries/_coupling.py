@@ -10,7 +10,8 @@ from math import prod
 import torch
 from torch import Tensor, nn
 
-from priorscope.checks import SHAPE, checked
+from priorscope.checks import SHAPE
+from priorscope.contracts import guarded
 from priorscope.data.groups import Element
 
 __all__ = ["Coupling", "couple"]
@@ -37,7 +38,7 @@ class Coupling:
     gaussian: bool
 
 
-@checked(input_shape=SHAPE)
+@guarded(input_shape=SHAPE)
 def couple(network: nn.Module, element: Callable[[Tensor], Tensor], input_shape: tuple[int, ...]) -> Coupling:
     r"""Weights W' with :math:`L_{W'}(g x) = L_W(x)` for every first layer L of a network, by projection.
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from priorscope.checks import SEED, checked, whole
+from priorscope.checks import SEED, whole
+from priorscope.contracts import guarded
 
 __all__ = ["TwoSample", "energy_test"]
 
@@ -26,7 +27,7 @@ class TwoSample:
     p_value: float
 
 
-@checked(permutations=whole(), seed=SEED)
+@guarded(permutations=whole(), seed=SEED)
 def energy_test(first: Tensor, second: Tensor, *, permutations: int = 999, seed: int = 0) -> TwoSample:
     r"""Do two samples of vectors come from one law? Rows are draws.
 

@@ -11,7 +11,8 @@ import pandas as pd
 import torch
 from torch import Tensor, nn
 
-from priorscope.checks import SEED, SHAPE, checked, each, optional, whole
+from priorscope.checks import SEED, SHAPE, each, optional, whole
+from priorscope.contracts import guarded
 from priorscope.data.groups import GridGroup, Group
 from priorscope.data.groups import Move as NamedMove
 from priorscope.models import GridMove, group_moves
@@ -128,7 +129,7 @@ class Equivariance:
         return chart.properties(width=420, height=240, title=f"Equivariance under {self.group}")
 
 
-@checked(input_shape=optional(SHAPE), sides=each(whole()), n_elements=whole(), n_inputs=whole(2), seed=SEED)
+@guarded(input_shape=optional(SHAPE), sides=each(whole()), n_elements=whole(), n_inputs=whole(2), seed=SEED)
 def equivariance(
     module: nn.Module,
     group: str | Group,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from priorscope.contracts import guarded
 from priorscope.data.groups import Group, named
 from priorscope.probes.symmetries import Symmetry, symmetry
 from priorscope.system import System
@@ -71,6 +72,7 @@ class InvarianceTable:
         return chart
 
 
+@guarded()
 def invariance_table(
     systems: Mapping[str, System], groups: Mapping[str, Group] | Iterable[Group] | None = None, **options: Any
 ) -> InvarianceTable:

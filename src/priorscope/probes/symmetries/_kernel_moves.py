@@ -12,8 +12,8 @@ import pandas as pd
 import torch
 from torch import Tensor, nn
 
-from priorscope.checks import NOT_NEGATIVE, POSITIVE, checked
-from priorscope.contracts import KernelModel, is_kernel_model, kernel_matrix, settled
+from priorscope.checks import NOT_NEGATIVE, POSITIVE
+from priorscope.contracts import KernelModel, guarded, is_kernel_model, kernel_matrix, settled
 from priorscope.data.groups import Move, moves_of
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class KernelMoves:
         return chart
 
 
-@checked(tolerance=POSITIVE, near_once=NOT_NEGATIVE, near_both=NOT_NEGATIVE)
+@guarded(tolerance=POSITIVE, near_once=NOT_NEGATIVE, near_both=NOT_NEGATIVE)
 def kernel_moves(
     model: KernelModel | nn.Module | KernelFunction,
     inputs: Tensor,
@@ -142,11 +142,8 @@ def _apart(
     kernel: KernelFunction
     if is_kernel_model(model):
         kernel = partial(kernel_matrix, settled(model, x))
-    elif callable(model):
-        kernel = model
     else:
-        kind = type(model).__name__
-        raise TypeError(f"kernel_moves takes a model with a kernel, a network or a function; got {kind}.")
+        kernel = model
     return kernel(x, x).double(), [(kernel(z, x).double(), kernel(z, z).double()) for z in moved]
 
 

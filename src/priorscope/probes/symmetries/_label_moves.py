@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from priorscope.contracts import guarded
 from priorscope.data.groups import Move, moves_of
 from priorscope.probes.symmetries._neighbours import Shared, agreement_by_chance, neighbour_agreement, shared_by
 
@@ -96,6 +97,7 @@ def _alignment(gram: Array, targets: Array) -> float:
     return float(((Y.T @ K) * Y.T).sum() / (np.linalg.norm(K) * np.linalg.norm(Y.T @ Y) + 1e-300))
 
 
+@guarded()
 def label_moves(
     inputs: Tensor,
     targets: Tensor | Array,

@@ -10,10 +10,11 @@ import pandas as pd
 import torch
 from torch import Tensor, nn
 
-from priorscope.checks import FRACTION, POSITIVE, SEED, checked, whole
+from priorscope.checks import FRACTION, POSITIVE, SEED, whole
 from priorscope.contracts import (
     KernelModel,
     MovableData,
+    guarded,
     is_kernel_model,
     is_network_family,
     is_network_stack,
@@ -91,7 +92,7 @@ class Symmetry:
         return chart
 
 
-@checked(n_elements=whole(), n_inputs=whole(), n_seeds=whole(2), tolerance=POSITIVE, level=FRACTION, seed=SEED)
+@guarded(n_elements=whole(), n_inputs=whole(), n_seeds=whole(2), tolerance=POSITIVE, level=FRACTION, seed=SEED)
 def symmetry(
     system: System,
     group: Group,

@@ -9,10 +9,10 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from priorscope.checks import checked, optional, whole
-from priorscope.contracts import NetworkEnsemble, is_network_stack, require
+from priorscope.checks import optional, whole
+from priorscope.contracts import NetworkEnsemble, guarded, is_network_stack, require
 from priorscope.models.layers import Form, Outputs, inner_products
-from priorscope.probes.tangent._apart import check_apart
+from priorscope.probes.tangent._apart import check_apart, check_takes
 from priorscope.probes.tangent._capture import as_rows
 from priorscope.probes.tangent._jacobian import jacobian, trainable
 from priorscope.probes.tangent._layerwise import Layerwise
@@ -21,7 +21,7 @@ from priorscope.probes.tangent._ntk_vector import ntk_vector_block
 Method = Literal["auto", "jacobian", "ntk-vector", "layerwise"]
 
 
-@checked(block=optional(whole()), memory=whole())
+@guarded(block=optional(whole()), memory=whole())
 def empirical_ntk(
     network: nn.Module | Sequence[nn.Module],
     x1: Tensor,
@@ -101,6 +101,7 @@ def _single(
 ) -> Tensor:
     """Compute the kernel of one network by the method asked for, or by the one that suits it."""
     _check(network, x1, x2, outputs, method)
+    _check_outputs(network, x1)
     if method in ("auto", "layerwise"):
         engine = Layerwise(network, outputs)
         if not engine.plain:
@@ -193,22 +194,26 @@ def _agrees(network: nn.Module, x: Tensor) -> bool:
         with torch.no_grad():
             n_out = as_rows(network(pair), len(pair)).shape[1]
         generator = torch.Generator().manual_seed(0)
-        direction = torch.randn(n_out, generator=generator, dtype=torch.float64).to(pair.device, params[0].dtype)
+        direction = torch.randn(n_out, generator=generator, dtype=torch.float64).to(pair.device)
         engine = Layerwise(network, "full")
         forms = engine.forms(pair)
-        found = torch.einsum("nmcd,c,d->nm", engine.gram(forms, forms), direction, direction)
+        full = engine.gram(forms, forms)
+        found = torch.einsum("nmcd,c,d->nm", full.double(), direction, direction)
     except (RuntimeError, NotImplementedError):
         return False
     rows = []
     with torch.enable_grad():
         for one in pair:  # one at a time: a network that mixes samples shows here
-            value = as_rows(network(one.unsqueeze(0)), 1)[0] @ direction
+            value = as_rows(network(one.unsqueeze(0)), 1)[0].double() @ direction
             grads = torch.autograd.grad(value, params, allow_unused=True)
             rows.append(
-                torch.cat([(p.new_zeros(p.shape) if g is None else g).flatten() for g, p in zip(grads, params)])
+                torch.cat(
+                    [(p.new_zeros(p.shape) if g is None else g).flatten().double() for g, p in zip(grads, params)]
+                )
             )
     wanted = torch.stack(rows) @ torch.stack(rows).mT
-    tolerance = 1e-3 if found.dtype == torch.float32 else 1e-8  # round-off of sums over parameters, not a wrong term
+    exact = full.dtype == torch.float64 and all(param.dtype == torch.float64 for param in params)
+    tolerance = 1e-8 if exact else 1e-3  # round-off of sums over parameters, not a wrong term
     return bool((found - wanted).abs().max() <= tolerance * wanted.diagonal().max())
 
 
@@ -235,6 +240,11 @@ def _check(network: nn.Module, x1: Tensor, x2: Tensor | None, outputs: str, meth
             raise ValueError(f"empirical_ntk needs at least one input in {name}; got shape {tuple(x.shape)}.")
         if x is not None and x.is_floating_point() and not bool(torch.isfinite(x).all()):
             raise ValueError(f"empirical_ntk needs finite inputs; {name} has NaN or infinity. Clean it first.")
+    if any(param.device.type == "meta" for param in network.parameters()):
+        raise ValueError(
+            "empirical_ntk needs weights with values; this network's are on the meta device. Call network.to_empty(device=…) "
+            "and draw or load its weights."
+        )
     if not trainable(network):
         raise ValueError("empirical_ntk needs a network with parameters that require gradients; this one has none.")
     for module in network.modules():
@@ -244,3 +254,13 @@ def _check(network: nn.Module, x1: Tensor, x2: Tensor | None, outputs: str, meth
                 f"empirical_ntk needs {type(module).__name__} in eval mode (in training mode samples mix or outputs "
                 "are random, and no kernel exists); got training mode. Call network.eval() first."
             )
+
+
+def _check_outputs(network: nn.Module, x1: Tensor) -> None:
+    """Refuse inputs that the network does not take, and outputs that have no gradient."""
+    found = as_rows(check_takes(network, x1[:1], "empirical_ntk"), 1)
+    if not found.is_floating_point():
+        raise ValueError(
+            f"empirical_ntk needs outputs of floating point, which have gradients; {type(network).__name__} gives {found.dtype}. "
+            "Leave the rounding, or the choice of a class, out of its forward."
+        )

@@ -11,6 +11,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from torch import Tensor, nn
 
 from priorscope.checks import checked, optional, whole
+from priorscope.contracts import guarded
 from priorscope.probes.tangent._apart import check_apart
 
 __all__ = ["NTKOperator", "ntk_operator"]
@@ -86,7 +87,7 @@ class NTKOperator(LinearOperator):  # type: ignore[misc]  # scipy ships no types
         return values[order] / len(self.x), vectors[:, order]
 
 
-@checked(block=optional(whole()))
+@guarded(block=optional(whole()))
 def ntk_operator(network: nn.Module, x: Tensor, *, block: int | None = None) -> NTKOperator:
     r"""The tangent kernel of ``network`` on ``x`` as a scipy ``LinearOperator``, for n too large for a matrix.
 

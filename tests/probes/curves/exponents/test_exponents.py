@@ -99,7 +99,7 @@ def test_repeats_are_left_out_and_few_rows_refused(digits):
         effective_dimension(np.ones((50, 3)))
     with pytest.raises(ValueError, match="three or more sizes up to the 300"):
         effective_dimension(x, sizes=[10, 20, 900])
-    with pytest.raises(ValueError, match="without NaN"):
+    with pytest.raises(ValueError, match="needs finite data; got NaN"):
         effective_dimension(np.full((30, 2), np.nan))
 
 

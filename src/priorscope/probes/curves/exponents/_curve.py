@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from priorscope.checks import FRACTION, POSITIVE, checked, optional
+from priorscope.checks import FRACTION, POSITIVE, optional
+from priorscope.contracts import guarded
 from priorscope.statistics import Interval, PowerLaw, fit_power_law
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class CurveExponent:
         return alt.hconcat(left.properties(width=300), right.properties(width=300))
 
 
-@checked(n_min=optional(POSITIVE), level=FRACTION)
+@guarded(n_min=optional(POSITIVE), level=FRACTION)
 def learning_curve_exponent(
     curve: Any, errors: ArrayLike | None = None, *, n_min: float | None = None, level: float = 0.95
 ) -> CurveExponent:

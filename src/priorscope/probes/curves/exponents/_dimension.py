@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from priorscope.checks import SEED, checked, each, number, optional, whole
-from priorscope.contracts import Samples, missing
+from priorscope.checks import SEED, each, number, optional, whole
+from priorscope.contracts import Samples, guarded, missing
 from priorscope.statistics import Interval, fit_power_law
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ LARGEST = 12_000  # rows looked at; more would take minutes and move the slope l
 HIGHEST = 200.0
 
 
-@checked(dim=number(above=0))
+@guarded(dim=number(above=0))
 def sphere_distance(dim: float, n: ArrayLike) -> Array:
     r"""The mean distance to the nearest of n − 1 other points that are uniform on the unit sphere S^d, exactly.
 
@@ -152,7 +152,7 @@ def _fit_sphere(sizes: Array, logs: Array) -> tuple[float, float]:
     return float(np.exp(found.x)), float(found.fun) ** 0.5
 
 
-@checked(sizes=optional(each(whole(3))), subsets=whole(), seed=SEED)
+@guarded(sizes=optional(each(whole(3))), subsets=whole(), seed=SEED)
 def effective_dimension(
     data: Samples | ArrayLike, sizes: Sequence[int] | None = None, *, subsets: int = 5, seed: int = 0
 ) -> EffectiveDimension:

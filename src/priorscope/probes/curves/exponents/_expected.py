@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from priorscope.contracts import Samples
+from priorscope.contracts import Samples, guarded
 from priorscope.probes.curves.exponents._dimension import EffectiveDimension, effective_dimension
 from priorscope.probes.curves.exponents._kernel_pca import KernelPCAExponent, kernel_pca_exponent
 
@@ -84,6 +84,7 @@ class ExpectedExponents:
         )
 
 
+@guarded()
 def expected_exponents(
     inputs: Samples | ArrayLike,
     targets: ArrayLike,

@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from priorscope.checks import SEED, checked, each, optional, whole
+from priorscope.checks import SEED, each, optional, whole
+from priorscope.contracts import guarded
 
 if TYPE_CHECKING:
     import altair as alt
@@ -70,7 +71,7 @@ class GramConvergence:
         return chart
 
 
-@checked(ranks=optional(each(whole())), sizes=optional(each(whole(2))), seed=SEED)
+@guarded(ranks=optional(each(whole())), sizes=optional(each(whole(2))), seed=SEED)
 def gram_convergence(
     gram: ArrayLike, *, sizes: Sequence[int] | None = None, ranks: Sequence[int] | None = None, seed: int = 0
 ) -> GramConvergence:

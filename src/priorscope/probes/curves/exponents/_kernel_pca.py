@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import gmean
 from torch import Tensor
 
-from priorscope.contracts import KernelModel, Triple, is_kernel_model, is_triple, kernel_matrix, settled
+from priorscope.contracts import KernelModel, Triple, guarded, is_kernel_model, is_triple, kernel_matrix, settled
 
 if TYPE_CHECKING:
     import altair as alt
@@ -98,6 +98,7 @@ def _slope(x: Array, y: Array) -> float:
     return float(np.polyfit(np.log(x[kept]), np.log(y[kept]), 1)[0])
 
 
+@guarded()
 def kernel_pca_exponent(
     kernel: Gram, targets: ArrayLike | None = None, *, inputs: Tensor | None = None
 ) -> KernelPCAExponent:

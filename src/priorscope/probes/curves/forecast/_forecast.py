@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 
-from priorscope.checks import FRACTION, NOT_NEGATIVE, POSITIVE, SEED, checked, optional, whole, word_or
-from priorscope.contracts import Samples, is_kernel_model, missing
+from priorscope.checks import FRACTION, NOT_NEGATIVE, POSITIVE, SEED, optional, whole, word_or
+from priorscope.contracts import Samples, guarded, is_kernel_model, missing
 from priorscope.data import Dataset, as_dataset
 from priorscope.models import NAMED, Architecture
 from priorscope.probes.curves.forecast._combine import forecast_gram
@@ -98,7 +98,7 @@ def _loaded(data: object, targets: object) -> Dataset:
     return as_dataset(cast(Any, data), cast(Any, targets), test_fraction=0.0, missing="median")
 
 
-@checked(
+@guarded(
     pilot=optional(whole()),
     ridge=optional(word_or(NOT_NEGATIVE, "tuned")),
     time=optional(POSITIVE),

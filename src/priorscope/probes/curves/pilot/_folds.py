@@ -6,7 +6,8 @@ import numpy as np
 import scipy.linalg as sla
 from numpy.typing import NDArray
 
-from priorscope.checks import NOT_NEGATIVE, SEED, checked, whole
+from priorscope.checks import NOT_NEGATIVE, SEED, whole
+from priorscope.contracts import guarded
 from priorscope.probes.curves.pilot._nested import REPEATED, Nested, factorise, record, same_samples
 
 __all__ = ["fold_sizes", "k_fold", "leave_one_out", "with_folds"]
@@ -32,7 +33,7 @@ def fold_sizes(n: int) -> dict[int, int]:
     return sizes
 
 
-@checked(folds=whole(2), ridge=NOT_NEGATIVE, seed=SEED)
+@guarded(folds=whole(2), ridge=NOT_NEGATIVE, seed=SEED)
 def k_fold(
     gram: Array,
     targets: Array,
@@ -102,7 +103,7 @@ def _inverse(gram: Array, ridge: float) -> tuple[Array, float]:
     return below + below.T + np.diag(np.diag(half)), jitter
 
 
-@checked(ridge=NOT_NEGATIVE)
+@guarded(ridge=NOT_NEGATIVE)
 def leave_one_out(
     gram: Array,
     targets: Array,

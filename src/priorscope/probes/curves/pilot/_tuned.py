@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from priorscope.contracts import guarded
 from priorscope.probes.curves.pilot._folds import with_folds
 from priorscope.probes.curves.pilot._nested import Nested, factorise, nested_regression
 
@@ -16,6 +17,7 @@ _ABOVE = np.array([1.0, 4.0, 30.0])  # in units of the mean eigenvalue of the ce
 _ORDERINGS = 8  # of the pilot for each ridge: one group, in which every sample is tested equally often
 
 
+@guarded()
 def ridge_grid(gram: Array) -> Array:
     """Ridges worth trying: none, a geometric grid from a third of the harmonic to the arithmetic mean eigenvalue, three above.
 

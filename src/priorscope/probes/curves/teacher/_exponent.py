@@ -6,7 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from priorscope.checks import checked, number, whole
+from priorscope.checks import number, whole
+from priorscope.contracts import guarded
 
 __all__ = ["DecayingKernel", "TeacherExponent", "spectral_beta", "teacher_exponent"]
 
@@ -50,7 +51,7 @@ def _alpha(kernel: DecayingKernel | float, dim: int, who: str) -> float:
     return alpha
 
 
-@checked(dim=whole())
+@guarded(dim=whole())
 def teacher_exponent(teacher: DecayingKernel | float, student: DecayingKernel | float, dim: int) -> TeacherExponent:
     r"""The exponent of the error of kernel regression on a Gaussian field in ``dim`` dimensions.
 
@@ -78,7 +79,7 @@ def teacher_exponent(teacher: DecayingKernel | float, student: DecayingKernel | 
     return TeacherExponent(a, b, dim, beta, who, smoothness, in_rkhs)
 
 
-@checked(theta=number(above=1, below=2), q=number())
+@guarded(theta=number(above=1, below=2), q=number())
 def spectral_beta(theta: float, q: float) -> float:
     r"""The same exponent from eigenvalues of density :math:`\lambda^{-\theta}` and coefficients :math:`w^2\sim\lambda^q`.
 

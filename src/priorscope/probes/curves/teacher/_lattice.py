@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorscope.checks import POSITIVE, checked, number, whole
-from priorscope.contracts import KernelModel, kernel_matrix
+from priorscope.contracts import KernelModel, guarded, kernel_matrix
 
 __all__ = ["lattice_error", "leading_error", "power_law_spectrum", "torus_spectrum"]
 
@@ -16,7 +16,7 @@ Array = NDArray[np.float64]
 LogSpectrum = Callable[[Array], Array]
 
 
-@checked(alpha=POSITIVE, cut=POSITIVE)
+@guarded(alpha=POSITIVE, cut=POSITIVE)
 def power_law_spectrum(alpha: float, cut: float = 20.0) -> LogSpectrum:
     r"""The logarithm of :math:`(c^2 + \omega^2)^{-\alpha/2}` as a function of ω: flat below the frequency ``cut``, a power above.
 
@@ -29,7 +29,7 @@ def power_law_spectrum(alpha: float, cut: float = 20.0) -> LogSpectrum:
     return lambda w: -alpha / 2 * np.log(cut**2 + w**2)
 
 
-@checked(side=whole(2), dim=whole(most=3), aliases=whole(2))
+@guarded(side=whole(2), dim=whole(most=3), aliases=whole(2))
 def lattice_error(
     teacher: LogSpectrum | Array, student: LogSpectrum | Array, side: int, dim: int = 1, *, aliases: int | None = None
 ) -> float:
@@ -93,7 +93,7 @@ def _error(T: Array, log_S: Array) -> float:
     return float((T * rest**2 + p**2 * T_rest).sum())
 
 
-@checked(grid=whole(2), dim=whole(most=3))
+@guarded(grid=whole(2), dim=whole(most=3))
 def torus_spectrum(kernel: KernelModel, grid: int, dim: int = 1) -> Array:
     """Eigenvalues of a kernel on the lattice of ``grid`` points per axis of the torus, by frequency; they sum to 1.
 

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from priorscope.checks import checked, each, whole
+from priorscope.checks import each, whole
+from priorscope.contracts import guarded
 from priorscope.models import RadialKernel
 
 __all__ = ["error_in_many_digits"]
@@ -17,7 +18,7 @@ __all__ = ["error_in_many_digits"]
 Integers = NDArray[np.object_]
 
 
-@checked(sizes=each(whole(2)), bits=whole(64))
+@guarded(sizes=each(whole(2)), bits=whole(64))
 def error_in_many_digits(
     teacher: RadialKernel, student: RadialKernel, train: Tensor, test: Tensor, sizes: Sequence[int], *, bits: int = 400
 ) -> tuple[NDArray[np.float64], float]:

@@ -7,8 +7,8 @@ import math
 import torch
 from torch import Tensor
 
-from priorscope.checks import SEED, checked, whole
-from priorscope.contracts import KernelModel, kernel_matrix
+from priorscope.checks import SEED, whole
+from priorscope.contracts import KernelModel, guarded, kernel_matrix
 from priorscope.data import sphere
 
 __all__ = ["gaussian_field", "on_torus", "teacher_points"]
@@ -26,7 +26,7 @@ def on_torus(angles: Tensor) -> Tensor:
     return torch.cat([angles.cos(), angles.sin()], 1)
 
 
-@checked(n=whole(), dim=whole(), seed=SEED)
+@guarded(n=whole(), dim=whole(), seed=SEED)
 def teacher_points(domain: str, dim: int, n: int, *, seed: int = 0) -> Tensor:
     """``n`` points of a ``dim``-dimensional domain in float64.
 
@@ -51,7 +51,7 @@ def teacher_points(domain: str, dim: int, n: int, *, seed: int = 0) -> Tensor:
     return on_torus(torch.cartesian_prod(*[axis] * dim).reshape(n, dim))
 
 
-@checked(draws=whole(), seed=SEED)
+@guarded(draws=whole(), seed=SEED)
 def gaussian_field(kernel: KernelModel, x: Tensor, *, draws: int = 1, seed: int = 0) -> Tensor:
     r"""Draws (n, draws) of the Gaussian field of covariance K at the points, :math:`Z = U\sqrt\lambda\,g` with K = UλU'.
 

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from priorscope.checks import NOT_NEGATIVE, checked
+from priorscope.checks import NOT_NEGATIVE
+from priorscope.contracts import guarded
 from priorscope.printing import printed
 from priorscope.probes.limits._mode_learnability import effective_regularisation
 
@@ -54,7 +55,7 @@ class SpectralCurve:
         return chart
 
 
-@checked(ridge=NOT_NEGATIVE)
+@guarded(ridge=NOT_NEGATIVE)
 def spectral_curve(
     eigenvalues: ArrayLike,
     power: ArrayLike,

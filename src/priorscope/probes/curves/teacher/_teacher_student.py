@@ -11,8 +11,8 @@ import pandas as pd
 import torch
 from numpy.typing import NDArray
 
-from priorscope.checks import NOT_NEGATIVE, SEED, checked, each, whole
-from priorscope.contracts import KernelModel, kernel_matrix, name_of
+from priorscope.checks import NOT_NEGATIVE, SEED, each, whole
+from priorscope.contracts import KernelModel, guarded, kernel_matrix, name_of
 from priorscope.models import RadialKernel
 from priorscope.printing import printed
 from priorscope.probes.curves.teacher._exponent import TeacherExponent, teacher_exponent
@@ -133,7 +133,7 @@ def expected_errors(
     return np.array(found)
 
 
-@checked(dim=whole(), sizes=each(whole(2)), draws=whole(), n_test=whole(), ridge=NOT_NEGATIVE, seed=SEED)
+@guarded(dim=whole(), sizes=each(whole(2)), draws=whole(), n_test=whole(), ridge=NOT_NEGATIVE, seed=SEED)
 def teacher_student(
     teacher: RadialKernel,
     student: RadialKernel,

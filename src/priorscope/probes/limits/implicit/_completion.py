@@ -10,7 +10,8 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
-from priorscope.checks import POSITIVE, SEED, checked, each, number
+from priorscope.checks import POSITIVE, SEED, each, number
+from priorscope.contracts import HOLED, guarded
 from priorscope.data import Split
 from priorscope.inference import StiffFlow
 from priorscope.models import FactoredMatrix
@@ -98,7 +99,13 @@ class CompletionScale:
         return lines
 
 
-@checked(scales=each(POSITIVE), held_out=number(least=0, below=1), seed=SEED, accuracy=number(above=0, below=0.1))
+@guarded(
+    matrix=HOLED,
+    scales=each(POSITIVE),
+    held_out=number(least=0, below=1),
+    seed=SEED,
+    accuracy=number(above=0, below=0.1),
+)
 def completion_scale(
     matrix: ArrayLike,
     *,

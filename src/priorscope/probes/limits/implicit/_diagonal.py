@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 
-from priorscope.checks import POSITIVE, checked, each, whole
+from priorscope.checks import POSITIVE, each, whole
+from priorscope.contracts import guarded
 from priorscope.inference import DeepEntropy, HyperbolicEntropy, Potential, Quadratic
 from priorscope.printing import printed
 from priorscope.probes.limits.implicit._minimum_norm import minimum_norm, minimum_potential, system
@@ -32,7 +33,7 @@ __all__ = [
 Array = NDArray[np.float64]
 
 
-@checked(scale=POSITIVE, depth=whole())
+@guarded(scale=POSITIVE, depth=whole())
 def diagonal_potential(scale: float, depth: int = 2) -> Potential:
     r"""The potential :math:`Q_\alpha` that gradient flow of a diagonal network of initial scale α and this depth minimises.
 
@@ -48,7 +49,7 @@ def diagonal_potential(scale: float, depth: int = 2) -> Potential:
     return HyperbolicEntropy(2 * scale**2) if depth == 2 else DeepEntropy(scale**depth, depth / (depth - 2))
 
 
-@checked(scale=POSITIVE, depth=whole())
+@guarded(scale=POSITIVE, depth=whole())
 def diagonal_penalty(coefficients: ArrayLike, scale: float, depth: int = 2) -> float:
     r"""What a diagonal network of initial scale α minimises: :math:`Q_\alpha(\beta) = \alpha^2\sum_jq(\beta_j/\alpha^2)`.
 
@@ -68,7 +69,7 @@ def diagonal_penalty(coefficients: ArrayLike, scale: float, depth: int = 2) -> f
     return float(diagonal_potential(scale, depth).value(beta).sum())
 
 
-@checked(scale=POSITIVE)
+@guarded(scale=POSITIVE)
 def distance_penalty(coefficients: ArrayLike, scale: float) -> float:
     r"""The least squared distance :math:`R_\alpha(\beta) = \min\|w - \alpha1\|^2` from the start of weights that give β.
 
@@ -89,7 +90,7 @@ def distance_penalty(coefficients: ArrayLike, scale: float) -> float:
     return scale**2 * total
 
 
-@checked(scale=POSITIVE, depth=whole())
+@guarded(scale=POSITIVE, depth=whole())
 def diagonal_solution(inputs: ArrayLike, targets: ArrayLike, scale: float, depth: int = 2) -> Array:
     r"""The coefficients at which gradient flow of a :class:`priorscope.models.DiagonalNetwork` of this scale ends.
 
@@ -105,7 +106,7 @@ def diagonal_solution(inputs: ArrayLike, targets: ArrayLike, scale: float, depth
     return minimum_potential(inputs, targets, diagonal_potential(scale, depth))
 
 
-@checked(scale=POSITIVE)
+@guarded(scale=POSITIVE)
 def distance_solution(inputs: ArrayLike, targets: ArrayLike, scale: float) -> Array:
     r"""The fit whose weights are closest to their start: :math:`\arg\min R_\alpha(\beta)` subject to :math:`X\beta = y`.
 
@@ -197,7 +198,7 @@ class InitialScale:
         return lines
 
 
-@checked(scales=each(POSITIVE), depth=whole(2))
+@guarded(scales=each(POSITIVE), depth=whole(2))
 def initial_scale(
     inputs: ArrayLike,
     targets: ArrayLike,

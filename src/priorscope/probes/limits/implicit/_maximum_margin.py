@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linprog, nnls
 
+from priorscope.contracts import guarded
 from priorscope.probes.limits.implicit._frequencies import frequency_margin, frequency_norm
 from priorscope.probes.limits.implicit._minimum_norm import system
 
@@ -56,6 +57,7 @@ def hard_margin(rows: Array, bounds: Array) -> tuple[Array, Array] | None:
     return -r[:-1] / r[-1], -u / r[-1]
 
 
+@guarded()
 def maximum_margin(inputs: ArrayLike, labels: ArrayLike, norm: str = "l2") -> Array:
     r"""The w of least ``norm`` with :math:`y_i\langle w, x_i\rangle \ge 1`, whose margin :math:`1/\|w\|` is the largest.
 

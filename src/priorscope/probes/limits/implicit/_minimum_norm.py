@@ -7,7 +7,8 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linprog
 
-from priorscope.checks import POSITIVE, checked, whole
+from priorscope.checks import POSITIVE, whole
+from priorscope.contracts import guarded
 from priorscope.inference import Potential
 
 __all__ = ["minimum_norm", "minimum_potential"]
@@ -39,6 +40,7 @@ def fits(X: Array, y: Array, w: Array, who: str) -> Array:
     return w
 
 
+@guarded()
 def minimum_norm(inputs: ArrayLike, targets: ArrayLike, norm: str = "l2") -> Array:
     r"""The weights of least ``norm`` with :math:`Xw = y`: "l2" in closed form, "l1" and "linf" by linear programming.
 
@@ -69,7 +71,7 @@ def minimum_norm(inputs: ArrayLike, targets: ArrayLike, norm: str = "l2") -> Arr
     return fits(X, y, weights, "minimum_norm")
 
 
-@checked(tolerance=POSITIVE, most=whole())
+@guarded(tolerance=POSITIVE, most=whole())
 def minimum_potential(
     inputs: ArrayLike,
     targets: ArrayLike,

@@ -5,14 +5,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from priorscope.checks import POSITIVE, checked, whole
+from priorscope.checks import POSITIVE, whole
+from priorscope.contracts import guarded
 
 __all__ = ["minimum_nuclear_norm"]
 
 Array = NDArray[np.float64]
 
 
-@checked(tolerance=POSITIVE, most=whole())
+@guarded(tolerance=POSITIVE, most=whole())
 def minimum_nuclear_norm(
     measurements: ArrayLike, values: ArrayLike, *, tolerance: float = 1e-9, most: int = 50_000
 ) -> Array:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from priorscope.checks import check, checked, optional, whole
+from priorscope.checks import check, optional, whole
+from priorscope.contracts import guarded
 
 __all__ = ["gap_dimension"]
 
 
-@checked(least=whole(), most=optional(whole()))
+@guarded(least=whole(), most=optional(whole()))
 def gap_dimension(singular_values: ArrayLike, *, least: int = 1, most: int | None = None) -> tuple[int, float]:
     r"""The k between ``least`` and ``most`` with the widest gap :math:`\lambda_k/\lambda_{k+1}`, and that ratio.
 

@@ -11,7 +11,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from priorscope.checks import POSITIVE, SEED, checked, optional, whole
+from priorscope.checks import POSITIVE, SEED, optional, whole
+from priorscope.contracts import guarded
 from priorscope.printing import printed
 from priorscope.probes.limits.information._gap import gap_dimension
 from priorscope.probes.tangent._apart import check_takes
@@ -156,7 +157,7 @@ def _mean_over_orders(U: Array, labels: Array) -> float:
     return float(((mean @ total) ** 2).sum() + spread)
 
 
-@checked(dimension=optional(whole()), most=whole(2), block=optional(whole()), tolerance=POSITIVE, seed=SEED)
+@guarded(dimension=optional(whole()), most=whole(2), block=optional(whole()), tolerance=POSITIVE, seed=SEED)
 def information_split(
     network: nn.Module,
     inputs: Tensor,
@@ -269,7 +270,7 @@ class InformationPath:
         return lines
 
 
-@checked(dimension=whole(), block=optional(whole()), seed=SEED)
+@guarded(dimension=whole(), block=optional(whole()), seed=SEED)
 def information_path(
     networks: Mapping[str, nn.Module],
     inputs: Tensor,

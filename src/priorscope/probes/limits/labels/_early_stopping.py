@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm, sem
 
-from priorscope.checks import FRACTION, POSITIVE, SEED, check, checked, whole
+from priorscope.checks import FRACTION, POSITIVE, SEED, check, whole
+from priorscope.contracts import guarded
 from priorscope.printing import printed
 from priorscope.statistics import Interval
 
@@ -129,7 +130,7 @@ def _flow(K: Array, targets: Array, cross: Array, times: Array, outputs: int = 1
     return train, apart
 
 
-@checked(folds=whole(2), level=FRACTION, seed=SEED)
+@guarded(folds=whole(2), level=FRACTION, seed=SEED)
 def early_stopping(
     gram: ArrayLike, targets: ArrayLike, *, folds: int = 5, level: float = 0.9, seed: int = 0
 ) -> EarlyStopping:

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from priorscope.checks import FRACTION, SEED, checked, whole
-from priorscope.contracts import KernelModel, is_kernel_model, kernel_matrix, name_of, settled
+from priorscope.checks import FRACTION, SEED, whole
+from priorscope.contracts import KernelModel, guarded, is_kernel_model, kernel_matrix, name_of, settled
 from priorscope.data import Data, Values, as_dataset
 from priorscope.inference import RidgePath
 from priorscope.models import fcn, gaussian, lap, laplace, load, vec
@@ -29,7 +29,7 @@ SIDE = 6  # pixels along the shorter side from which on kernels of convolutions 
 LEADING = 8  # the information space has at most n over this many directions
 
 
-@checked(level=FRACTION, seed=SEED)
+@guarded(level=FRACTION, seed=SEED)
 def label_noise_of_grams(
     grams: Mapping[str, ArrayLike],
     labels: ArrayLike,
@@ -131,7 +131,7 @@ def _candidates(
     return found, notes
 
 
-@checked(n=whole(FEWEST), level=FRACTION, seed=SEED)
+@guarded(n=whole(FEWEST), level=FRACTION, seed=SEED)
 def label_noise(
     data: Data,
     y: Values | None = None,

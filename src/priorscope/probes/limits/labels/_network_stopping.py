@@ -6,7 +6,8 @@ import copy
 
 from torch import Tensor, nn
 
-from priorscope.checks import FRACTION, SEED, checked, whole
+from priorscope.checks import FRACTION, SEED, whole
+from priorscope.contracts import guarded
 from priorscope.probes.limits.labels._early_stopping import EarlyStopping, early_stopping
 from priorscope.probes.tangent._empirical_ntk import empirical_ntk
 
@@ -15,7 +16,7 @@ __all__ = ["network_stopping"]
 LARGEST = 1500  # samples × outputs up to which the kernel between all outputs is taken
 
 
-@checked(folds=whole(2), level=FRACTION, seed=SEED)
+@guarded(folds=whole(2), level=FRACTION, seed=SEED)
 def network_stopping(
     network: nn.Module, inputs: Tensor, targets: Tensor, *, folds: int = 5, level: float = 0.9, seed: int = 0
 ) -> EarlyStopping:

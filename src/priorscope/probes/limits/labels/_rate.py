@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import chi2_contingency
 
 from priorscope.checks import FRACTION, POSITIVE, checked, whole
+from priorscope.contracts import guarded
 from priorscope.printing import printed
 from priorscope.statistics import Interval
 
@@ -91,7 +92,7 @@ def _anchors(m: Array, quantile: float, guess: NDArray[np.int64] | None) -> Arra
     return np.maximum(found, 1e-12)
 
 
-@checked(n_classes=whole(2), level=FRACTION)
+@guarded(n_classes=whole(2), level=FRACTION)
 def noise_rate(
     margins: ArrayLike, agrees: ArrayLike, n_classes: int, *, guesses: ArrayLike | None = None, level: float = 0.9
 ) -> NoiseRate:

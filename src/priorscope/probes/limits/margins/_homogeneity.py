@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from priorscope.checks import ANY_NUMBER, NOT_NEGATIVE, POSITIVE, checked
+from priorscope.contracts import guarded
 
 __all__ = ["Homogeneity", "homogeneity"]
 
@@ -61,7 +62,7 @@ def last_layer(network: nn.Module) -> list[str]:
     return [name for name in names if name.rpartition(".")[0] == home]
 
 
-@checked(tolerance=POSITIVE)
+@guarded(tolerance=POSITIVE)
 def homogeneity(
     network: nn.Module, inputs: Tensor, *, parameters: Sequence[str] | None = None, tolerance: float = 1e-8
 ) -> Homogeneity:

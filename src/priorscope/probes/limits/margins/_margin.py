@@ -10,7 +10,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from priorscope.checks import POSITIVE, checked, whole
+from priorscope.checks import POSITIVE, whole
+from priorscope.contracts import guarded
 from priorscope.probes.limits.implicit import hard_margin
 from priorscope.probes.limits.margins._constraints import Constraints
 from priorscope.probes.limits.margins._homogeneity import Homogeneity, chosen, homogeneity, last_layer
@@ -65,7 +66,7 @@ def _refuse(found: Homogeneity, network: nn.Module, inputs: Tensor, parameters: 
     )
 
 
-@checked(block=whole(), working=whole(2), tolerance=POSITIVE)
+@guarded(block=whole(), working=whole(2), tolerance=POSITIVE)
 def margin(
     network: nn.Module,
     inputs: Tensor,

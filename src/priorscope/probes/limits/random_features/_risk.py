@@ -8,7 +8,8 @@ from math import inf, sqrt
 import numpy as np
 import torch
 
-from priorscope.checks import NOT_NEGATIVE, POSITIVE, checked
+from priorscope.checks import NOT_NEGATIVE, POSITIVE
+from priorscope.contracts import guarded
 from priorscope.models import nonlinearity
 
 __all__ = ["RandomFeaturesRisk", "random_features_risk"]
@@ -111,7 +112,7 @@ def _ensemble(psi1: float, psi2: float, zeta2: float, ridge: float) -> tuple[flo
     return shift**2 * slope, gamma * (m - shift * slope)
 
 
-@checked(
+@guarded(
     psi1=POSITIVE, psi2=POSITIVE, ridge=NOT_NEGATIVE, linear=NOT_NEGATIVE, nonlinear=NOT_NEGATIVE, noise=NOT_NEGATIVE
 )
 def random_features_risk(

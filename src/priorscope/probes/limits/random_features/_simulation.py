@@ -6,7 +6,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from priorscope.checks import NOT_NEGATIVE, SEED, checked, whole
+from priorscope.checks import NOT_NEGATIVE, SEED, whole
+from priorscope.contracts import guarded
 from priorscope.models import nonlinearity
 
 __all__ = ["simulate_random_features"]
@@ -14,7 +15,7 @@ __all__ = ["simulate_random_features"]
 Array = NDArray[np.float64]
 
 
-@checked(
+@guarded(
     dim=whole(2),
     n=whole(2),
     features=whole(),

@@ -15,7 +15,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from priorscope.checks import POSITIVE, checked, each, whole
+from priorscope.checks import POSITIVE, each, whole
+from priorscope.contracts import guarded
 from priorscope.inference import GradientDescent
 from priorscope.printing import printed
 from priorscope.statistics import Interval, fit_power_law
@@ -124,7 +125,7 @@ def _outputs(network: nn.Module, x: Tensor) -> dict[str, Tensor]:
     return found
 
 
-@checked(widths=each(whole()), seeds=each(whole(0)), steps=whole(), learning_rate=POSITIVE)
+@guarded(widths=each(whole()), seeds=each(whole(0)), steps=whole(), learning_rate=POSITIVE)
 def coordinate_check(
     make: Callable[..., nn.Module],
     inputs: Tensor,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import log
 
-from priorscope.checks import POSITIVE, checked
+from priorscope.checks import POSITIVE
+from priorscope.contracts import guarded
 
 __all__ = ["ModeBudget", "mode_budget"]
 
@@ -28,7 +29,7 @@ class ModeBudget:
     samples: float
 
 
-@checked(eigenvalue=POSITIVE, epsilon=POSITIVE, target_bound=POSITIVE)
+@guarded(eigenvalue=POSITIVE, epsilon=POSITIVE, target_bound=POSITIVE)
 def mode_budget(eigenvalue: float, epsilon: float, target_bound: float = 1.0) -> ModeBudget:
     r"""Time, width and samples after which the eigenfunctions down to ``eigenvalue`` are learned.
 

@@ -6,8 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from priorscope.checks import POSITIVE, SEED, checked, number, optional, whole
-from priorscope.contracts import is_kernel_model, is_network_stack, kernel_matrix
+from priorscope.checks import POSITIVE, SEED, number, optional, whole
+from priorscope.contracts import guarded, is_kernel_model, is_network_stack, kernel_matrix
 from priorscope.inference import FourthOrderFlow
 from priorscope.probes.spectra.bias._result import Array, SpectralBias
 from priorscope.probes.spectra.eigenfunctions._modes import Modes
@@ -19,7 +19,7 @@ __all__ = ["spectral_bias"]
 MOST_KERNEL_POINTS = 300  # held-out points on which K_t is compared with K_0
 
 
-@checked(k=whole(), time=optional(number(above=0, infinite=True)), n_times=whole(), step=POSITIVE, seed=SEED)
+@guarded(k=whole(), time=optional(number(above=0, infinite=True)), n_times=whole(), step=POSITIVE, seed=SEED)
 def spectral_bias(
     system: System,
     k: int = 6,

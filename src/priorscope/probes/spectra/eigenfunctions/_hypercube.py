@@ -7,14 +7,14 @@ from math import comb
 
 import numpy as np
 
-from priorscope.checks import checked, whole
-from priorscope.contracts import KernelModel
+from priorscope.checks import whole
+from priorscope.contracts import KernelModel, guarded
 from priorscope.probes.spectra.eigenfunctions._modes import Array, Modes, in_order
 from priorscope.probes.spectra.eigenfunctions._profile import Profile, as_profile, cube_radius
 from priorscope.probes.spectra.eigenfunctions._sphere import MOST_MODES
 
 
-@checked(dim=whole(), degree_max=whole(0))
+@guarded(dim=whole(), degree_max=whole(0))
 def hypercube_modes(kernel: KernelModel | Profile, dim: int, degree_max: int, *, kind: str = "ntk") -> Modes:
     r"""Walsh functions :math:`\chi_S(x) = \prod_{i \in S} x_i` of a kernel of the cosine on the corners {-1, 1}^d.
 

@@ -8,8 +8,8 @@ from math import prod
 import numpy as np
 from numpy.typing import ArrayLike
 
-from priorscope.checks import POSITIVE, checked, each, whole
-from priorscope.contracts import KernelModel
+from priorscope.checks import POSITIVE, each, whole
+from priorscope.contracts import KernelModel, guarded
 from priorscope.probes.spectra.eigenfunctions._modes import Array, Modes, in_order
 from priorscope.probes.spectra.eigenfunctions._profile import Profile, as_profile, legendre, polar_rule
 from priorscope.probes.spectra.eigenfunctions._real_harmonics import harmonics
@@ -18,7 +18,7 @@ from priorscope.probes.spectra.sphere._harmonic_moments import harmonic_count
 MOST_MODES = 20_000
 
 
-@checked(degree_max=whole(0), radius=POSITIVE)
+@guarded(degree_max=whole(0), radius=POSITIVE)
 def circle_modes(kernel: KernelModel | Profile, degree_max: int, *, radius: float = 1.0, kind: str = "ntk") -> Modes:
     r"""Fourier modes 1, √2 cos mθ, √2 sin mθ of a rotation-invariant kernel on the circle.
 
@@ -37,7 +37,7 @@ def circle_modes(kernel: KernelModel | Profile, degree_max: int, *, radius: floa
     return sphere_modes(kernel, 2, degree_max, radius=radius, kind=kind)
 
 
-@checked(dim=whole(), degree_max=whole(0), radius=POSITIVE)
+@guarded(dim=whole(), degree_max=whole(0), radius=POSITIVE)
 def sphere_modes(
     kernel: KernelModel | Profile, dim: int, degree_max: int, *, radius: float = 1.0, kind: str = "ntk"
 ) -> Modes:
@@ -60,7 +60,7 @@ def sphere_modes(
     return product_modes(as_profile(kernel, dim, radius, kind), (dim,), degree_max)
 
 
-@checked(dims=each(whole()), degree_max=whole(0))
+@guarded(dims=each(whole()), degree_max=whole(0))
 def product_modes(kernel: Callable[..., ArrayLike], dims: tuple[int, ...], degree_max: int) -> Modes:
     r"""Products of harmonics, on a product of spheres, of a kernel that depends on one cosine per factor.
 

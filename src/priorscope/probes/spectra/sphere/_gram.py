@@ -7,8 +7,8 @@ import pandas as pd
 import torch
 from numpy.typing import NDArray
 
-from priorscope.checks import POSITIVE, SEED, checked, whole
-from priorscope.contracts import kernel_matrix
+from priorscope.checks import POSITIVE, SEED, whole
+from priorscope.contracts import guarded, kernel_matrix
 from priorscope.data import product_of_spheres
 from priorscope.models import Architecture
 from priorscope.probes.spectra.sphere._spectrum import SphereSpectrum
@@ -16,7 +16,7 @@ from priorscope.probes.spectra.sphere._spectrum import SphereSpectrum
 __all__ = ["compare_with_gram", "gram_spectrum", "sphere_inputs"]
 
 
-@checked(n=whole(), d0=whole(), p=whole(), seed=SEED)
+@guarded(n=whole(), d0=whole(), p=whole(), seed=SEED)
 def sphere_inputs(n: int, d0: int, p: int, seed: int = 0) -> torch.Tensor:
     """n points of the product of p spheres of radius √d0 as inputs (n, d0, p): mini-patches are pixels, float64.
 
@@ -29,7 +29,7 @@ def sphere_inputs(n: int, d0: int, p: int, seed: int = 0) -> torch.Tensor:
     return points.reshape(n, p, d0).transpose(1, 2).contiguous()
 
 
-@checked(d0=whole(), p=whole(), n_samples=whole(2), seed=SEED)
+@guarded(d0=whole(), p=whole(), n_samples=whole(2), seed=SEED)
 def gram_spectrum(
     arch: Architecture, d0: int, p: int, n_samples: int = 1000, *, kind: str = "ntk", seed: int = 0
 ) -> NDArray[np.float64]:
@@ -45,7 +45,7 @@ def gram_spectrum(
     return np.asarray(np.linalg.eigvalsh(gram.double().numpy() / n_samples)[::-1], dtype=np.float64)
 
 
-@checked(most=POSITIVE)
+@guarded(most=POSITIVE)
 def compare_with_gram(spectrum: SphereSpectrum, gram: NDArray[np.float64], most: float = 0.1) -> pd.DataFrame:
     r"""Exact against sampled, family by family, for the leading families that fill at most ``most`` of the n ranks.
 

@@ -16,6 +16,11 @@ def read_architecture(arch: Architecture, kind: str, terms: int) -> tuple[str, i
         >>> read_architecture(ps.models.vec(depth=1), "ntk", 64)[:2]
         ('vec', 3)
     """
+    if not isinstance(arch, Architecture):
+        raise TypeError(
+            "a spectrum on spheres needs an Architecture of depth 1, or a pair of 'fcn', 'vec' or 'gap' and a KernelSeries; "
+            f"got {type(arch).__name__}."
+        )
     layers = tuple(arch.body.layers)
     if layers and type(layers[0]) is Flatten:
         layers = layers[1:]

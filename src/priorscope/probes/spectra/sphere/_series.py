@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from priorscope.checks import ANY_NUMBER, VARIANCE, checked, each, optional, whole
+from priorscope.contracts import guarded
 from priorscope.printing import printed
 
 __all__ = ["KernelSeries", "kernel_series"]
@@ -44,7 +45,7 @@ class KernelSeries:
         return max(self.total - float(self.coefficients.sum()), 0.0)
 
 
-@checked(
+@guarded(
     weight_variance=VARIANCE,
     bias_variance=VARIANCE,
     readout_variance=optional(VARIANCE),

@@ -11,7 +11,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from priorscope.checks import checked, optional, whole
+from priorscope.checks import optional, whole
+from priorscope.contracts import guarded
 from priorscope.models import Architecture
 from priorscope.printing import printed
 from priorscope.probes.spectra.sphere._block import BlockEigenvalues
@@ -179,7 +180,7 @@ class SphereSpectrum:
         return chart
 
 
-@checked(d0=whole(), p=whole(), s=optional(whole()), order=whole(0), terms=whole())
+@guarded(d0=whole(), p=whole(), s=optional(whole()), order=whole(0), terms=whole())
 def sphere_spectrum(
     arch: Architecture | tuple[str, KernelSeries],
     d0: int,
