@@ -1,6 +1,7 @@
 """``priorscope fit`` and ``predict``: other orders, other columns, gaps, strange words, and one line for every mistake."""
 
 import io
+import json
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,7 @@ import pytest
 
 import priorscope as ps
 from priorscope.cli import main
+from priorscope.data.formats._registry import forget_format
 
 
 def told(capsys, *words):
@@ -203,3 +205,54 @@ def test_images_whose_kernel_is_averaged_over_flips_have_no_columns_to_name(tmp_
     )
     assert code == 0, err
     assert "features" in out
+
+
+@pytest.fixture
+def json_lines():
+    """A registered reader of JSON lines whose columns stand as in the file."""
+
+    def read(path, options):
+        rows = [json.loads(line) for line in path.read_text().splitlines()]
+        target = options.target or "y"
+        names = [name for name in rows[0] if name != target]
+        y = [r[target] for r in rows] if target in rows[0] else None
+        return ps.data.Contents([[r[name] for name in names] for r in rows], y, columns=tuple(names))
+
+    ps.data.register_format(ps.data.Format("json rows", ".jrows", read, suffixes=(".jrows",)))
+    yield
+    forget_format("json rows")
+
+
+@pytest.mark.parametrize("with_target", [True, False])
+def test_columns_of_any_format_are_found_by_name(with_target, json_lines, tmp_path, capsys):
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame(rng.normal(size=(60, 3)).round(3), columns=["a", "b", "c"])
+    frame["y"] = 5 * frame["a"] - frame["c"]
+    frame.to_json(tmp_path / "n.jrows", orient="records", lines=True)
+    order = ["c", *(["y"] if with_target else []), "a", "b"]
+    frame[order].to_json(tmp_path / "m.jrows", orient="records", lines=True)
+    frame[order].to_csv(tmp_path / "m.csv", index=False)
+    code, _, err = told(capsys, "fit", tmp_path / "n.jrows", "--out", tmp_path / "n.npz", "--arch", "fcn-1")
+    assert code == 0, err
+    want = ps.KernelMachine("fcn-1").fit(frame[["a", "b", "c"]], frame["y"]).predict(frame[["a", "b", "c"]])
+    for file in ("m.jrows", "m.csv"):  # a machine goes by names, whatever format they come in
+        code, out, err = told(capsys, "predict", tmp_path / "n.npz", tmp_path / file)
+        assert code == 0, err
+        np.testing.assert_allclose(pd.read_csv(io.StringIO(out))["prediction"], want, rtol=1e-6, atol=1e-6)
+        assert ("R²" in err) == with_target
+    rows = frame[["a", "b", "c"]].to_numpy()
+    wrong = ps.KernelMachine("fcn-1").fit(rows, frame["y"]).predict(rows[:, [2, 0, 1]])
+    assert np.abs(wrong - want).max() > 1  # and the order matters
+
+
+def test_class_names_are_no_formulas_in_a_spreadsheet(tmp_path, capsys):
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({"a": rng.normal(size=40).round(3)})
+    frame["y"] = np.where(frame["a"] > 0, "=cmd|' /C calc'!A0", np.where(frame["a"] > -0.5, "-1", "plain"))
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    assert told(capsys, "fit", tmp_path / "a.csv", "--out", tmp_path / "m.npz", "--arch", "fcn-1")[0] == 0
+    _, out, err = told(capsys, "predict", tmp_path / "m.npz", tmp_path / "a.csv", "--proba")
+    got = pd.read_csv(io.StringIO(out), dtype=str)
+    assert set(got["prediction"]) == {"'=cmd|' /C calc'!A0", "-1", "plain"}
+    assert "that a spreadsheet would run as formulas stand behind an apostrophe" in err
+    assert not any(cell[0] in "=@" for cell in out.replace("\n", ",").split(",") if cell)

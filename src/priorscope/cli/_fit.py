@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
     import pandas as pd
 
+    from priorscope.data import Contents, Frame
     from priorscope.sklearn import KernelMachine
 
-__all__ = ["arrays", "fit", "is_table"]
+__all__ = ["arrays", "fit", "read_file"]
 
 FEW = 20  # different whole numbers up to which they may be classes; as docs/data.md says
 
@@ -56,20 +59,14 @@ def fit(
         features=features,
         seed=seed,
     )
-    if is_table(data):
-        frame, notes = ps.data.load_frame(data)
-        name = _target(frame, target, data.name)
-        X, y = frame.drop(columns=name), _values(frame[name], data.name)
-    else:
-        X, y, notes = arrays(data, target)
-        name = "y"
+    X, y, notes, name = _samples(data, target)
     with Console(stderr=True).status(f"comparing kernels on {len(y)} rows"):
         machine.fit(X, y)
     machine.target_name_ = name
     machine.save(out)
     screen = Console(soft_wrap=True)
     told = [_leading(machine)] if features is not None and not missing(machine.model_, FeatureKernel) else []
-    for line in (f"target: {name}", *notes, str(machine.report_), *told, f"written to {out}"):
+    for line in (f"target: {name or 'y'}", *notes, str(machine.report_), *told, f"written to {out}"):
         screen.print(line, markup=False, highlight=False)
 
 
@@ -81,18 +78,35 @@ def _leading(machine: KernelMachine) -> str:
     return "columns that count most: " + ", ".join(f"{names[j]} ({100 * shares[j]:.0f} %)" for j in order)
 
 
-def is_table(path: Path) -> bool:
-    """Whether the file is a table of text."""
-    from priorscope.data import known_formats
+def _samples(path: Path, target: str | None) -> tuple[Any, Any, tuple[str, ...], str | None]:
+    """Inputs and targets of a file (a frame where its columns have names), notes, and the name of the target if it has one."""
+    from priorscope.data import Frame
+
+    found = read_file(path, target)
+    frame = found if isinstance(found, Frame) else found.frame(target or "y")
+    if frame is None:
+        return *_with_targets(found, path), target
+    name = _target(frame.names, target if isinstance(found, Frame) else target or "y", path.name)
+    samples = frame.samples(name)
+    rows = samples.pandas()
+    notes = (*(() if isinstance(found, Frame) else found.notes), *samples.notes, *samples.apart)
+    return rows.drop(columns=name), _values(rows[name], path.name), notes, name if isinstance(found, Frame) else target
+
+
+def read_file(path: Path, target: str | None, words: Collection[str] = ()) -> Frame | Contents:
+    """What the format of a file makes of it: a frame where its columns have names, or arrays."""
+    from priorscope.data import ReadOptions, known_formats
 
     if not path.exists():
         raise FileNotFoundError(f"no file or folder {path}.")
-    return next((f.name for f in known_formats() if f.owns(path)), "") == "table"
+    found = next((f for f in known_formats() if f.owns(path)), None)
+    if found is None:
+        raise ValueError(f"{path.name} is of no known format: {'; '.join(f.reads for f in known_formats())}.")
+    return found.read(path, ReadOptions(target=target, size="common", words=frozenset(words)))
 
 
-def _target(frame: pd.DataFrame, target: str | None, file: str) -> str:
+def _target(names: Sequence[str], target: str | None, file: str) -> str:
     """The name of the target column."""
-    names = [str(name) for name in frame.columns]
     if len(names) < 2:
         raise ValueError(f"{file} needs a target column and at least one input column; it has {len(names)}.")
     if target is None:
@@ -117,16 +131,17 @@ def _values(column: pd.Series, file: str) -> Any:
     return column.to_numpy(dtype=str) if column.dtype.kind == "O" else column.to_numpy()
 
 
-def arrays(path: Path, target: str | None = None) -> tuple[Any, Any, tuple[str, ...]]:
-    """Inputs and targets of a file that is no table, in the order of the file; of its training part where it has two."""
+def _with_targets(contents: Contents, path: Path) -> tuple[Any, Any, tuple[str, ...]]:
+    """Inputs and targets of a file without names of columns; refused where it has no targets."""
+    if contents.y is None:
+        raise ValueError(f"{path.name} holds inputs and no targets; a machine needs both.")
+    return arrays(contents)
+
+
+def arrays(contents: Contents) -> tuple[Any, Any, tuple[str, ...]]:
+    """Inputs and targets of a file without names of columns, in the order of the file; of its training part where it has two."""
     import numpy as np
 
-    from priorscope.data import ReadOptions, known_formats
-
-    found = next((f for f in known_formats() if f.owns(path)), None)
-    if found is None:
-        raise ValueError(f"{path.name} is of no known format: {'; '.join(f.reads for f in known_formats())}.")
-    contents = found.read(path, ReadOptions(target=target, size="common"))
     x, y = np.asarray(contents.x), np.asarray(contents.y)
     if contents.layout == "channels_last":
         x = np.moveaxis(x, -1, 1)

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["predict"]
 
+_FORMULA = r"[=@\t\r]|[+-](?![0-9.]+$)"  # what a spreadsheet runs; a number with its sign is none
+
 
 def predict(
     model: Annotated[Path, typer.Argument(help="A file that `priorscope fit` wrote.")],
@@ -43,9 +45,9 @@ def predict(
     if interval is not None and machine.task_ == "classification":
         raise ValueError(f"--interval is for numbers; {model.name} predicts classes. Use --proba.")
     X, known, notes = _rows(machine, data)
-    table = _predicted(machine, X, proba, interval)
+    table, disarmed = _without_formulas(_predicted(machine, X, proba, interval))
     screen = Console(stderr=True, soft_wrap=True)
-    for line in notes:
+    for line in (*notes, *disarmed):
         screen.print(f"note: {line}", markup=False, highlight=False)
     if known is not None:
         what = "right" if machine.task_ == "classification" else "R²"
@@ -61,27 +63,35 @@ def predict(
 
 def _rows(machine: KernelMachine, path: Path) -> tuple[Any, pd.Series | None, tuple[str, ...]]:
     """New rows as the machine takes them, their targets where the file has them, and notes."""
-    import priorscope as ps
-    from priorscope.cli._fit import arrays, is_table
+    from priorscope.cli._fit import arrays, read_file
+    from priorscope.data import Frame
 
     names = [str(name) for name in getattr(machine, "feature_names_in_", ())]
-    if not is_table(path):
-        if names:
-            raise ValueError(
-                f"the machine was fitted on a table with columns {', '.join(names[:10])}; {path.name} is none."
-            )
-        X, _, told = arrays(path)
-        return X, None, told
-    if not names:
-        raise ValueError(f"the machine was fitted on arrays of shape {machine.inputs_.shape}; {path.name} is a table.")
     words = machine.rows_.words if machine.rows_ is not None else ()
-    frame, told = ps.data.load_frame(path, words=words, keep=names)
+    target = getattr(machine, "target_name_", None)
+    if not names and target == "y":  # files of older versions say so where nothing was said
+        target = None
+    found = read_file(path, target, words)
+    target = target or "y"
+    if not names:
+        if isinstance(found, Frame):
+            raise ValueError(
+                f"the machine was fitted on arrays of shape {machine.inputs_.shape}; {path.name} is a table."
+            )
+        X, _, told = arrays(found)
+        return X, None, told
+    whole = found if isinstance(found, Frame) else found.frame(target)
+    if whole is None:
+        raise ValueError(
+            f"the machine was fitted on a table with columns {', '.join(names[:10])}; {path.name} is none."
+        )
+    whole = whole.samples(None, names)
+    frame, told = whole.pandas(), (*(() if isinstance(found, Frame) else found.notes), *whole.notes, *whole.apart)
     lacking = [name for name in names if name not in frame.columns]
     if lacking:
         raise ValueError(
             f"{path.name} lacks {', '.join(map(repr, lacking[:5]))}; the machine needs {', '.join(names[:20])}."
         )
-    target = getattr(machine, "target_name_", None)
     known = frame[target] if target in frame.columns and target not in names else None
     known = None if known is not None and known.isna().any() else known
     other = [str(name) for name in frame.columns if name not in names and name != target]
@@ -127,3 +137,26 @@ def _predicted(machine: KernelMachine, X: Any, proba: bool, interval: float | No
         for i, name in enumerate(machine.classes_):
             table[f"p({name})"] = chances[:, i]
     return table
+
+
+def _without_formulas(table: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Class names that a spreadsheet would run as formulas behind an apostrophe, and a note where there are any.
+
+    A cell that starts with one of = + - @, a tab or a return is a formula to a spreadsheet; one that is a number is none
+    (OWASP, "CSV Injection").
+
+    Example:
+        >>> import pandas as pd
+        >>> _without_formulas(pd.DataFrame({"prediction": ["=1+1", "-1", "b"]}))[0]["prediction"].tolist()
+        ["'=1+1", '-1', 'b']
+    """
+
+    words = table.select_dtypes(exclude="number").columns
+    formula = {name: table[name].astype(str).str.match(_FORMULA) for name in words}
+    n = sum(int(found.sum()) for found in formula.values())
+    if not n:
+        return table, ()
+    safe = table.copy()
+    for name, found in formula.items():
+        safe[name] = table[name].astype(str).where(~found, "'" + table[name].astype(str))
+    return safe, (f"{n} predictions that a spreadsheet would run as formulas stand behind an apostrophe",)

@@ -5,6 +5,7 @@ from priorscope.data._as_dataset import Data, as_dataset
 from priorscope.data._dataset import Dataset, Split
 from priorscope.data._labels import encode_labels
 from priorscope.data._wrong_labels import with_wrong_labels
+from priorscope.data.arrays._aligned import aligned
 from priorscope.data.arrays._encoding import Encoding
 from priorscope.data.arrays._from_arrays import from_arrays
 from priorscope.data.arrays._from_bunch import from_bunch
@@ -50,6 +51,7 @@ from priorscope.data.synthetic._random_labels import flip_spectrum, random_label
 from priorscope.data.synthetic._random_patterns import random_patterns
 from priorscope.data.synthetic._stripe import stripe
 from priorscope.data.synthetic._templates import deformed_templates
+from priorscope.data.tables._frame import Frame
 
 __all__ = [
     "ARCHITECTURES",
@@ -61,6 +63,7 @@ __all__ = [
     "Deformed",
     "FetchError",
     "Format",
+    "Frame",
     "Ladder",
     "Layout",
     "Molecule",
@@ -69,6 +72,7 @@ __all__ = [
     "Split",
     "Structure",
     "Values",
+    "aligned",
     "as_dataset",
     "atom_spheres",
     "backbone",

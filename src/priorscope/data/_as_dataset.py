@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias, Union
 
@@ -13,7 +12,6 @@ from torch.utils.data import Dataset as TorchDataset
 
 from priorscope.checks import SEED, checked, number
 from priorscope.data._dataset import Dataset
-from priorscope.data.arrays._encoding import Encoding
 from priorscope.data.arrays._from_arrays import from_arrays
 from priorscope.data.arrays._from_bunch import from_bunch
 from priorscope.data.arrays._from_frame import from_frame, taken_column
@@ -38,7 +36,7 @@ def as_dataset(
     data: Data,
     y: Values | None = None,
     *,
-    target: str | int | None = None,
+    target: str | int | tuple[str, ...] | None = None,
     test_fraction: float = 0.2,
     seed: int = 0,
     classes: str | None = None,
@@ -46,6 +44,7 @@ def as_dataset(
     missing: Missing | None = None,
     groups: Values | None = None,
     time: Values | None = None,
+    keep: Collection[str] = (),
     dtype: torch.dtype = torch.float32,
 ) -> Dataset:
     """A data set from anything that is one: inputs and targets, a name, a path, a frame, a bunch, a torch data set or loader.
@@ -54,7 +53,8 @@ def as_dataset(
     file or a frame. ``missing`` ("refuse" or "median") says what becomes of gaps among the inputs; by default tables are
     filled in and arrays are refused. ``groups`` and ``time``, an array or the name of a column of a file or a frame, say which
     rows belong together (of a person, a place, a series) and which come first: rows are left out by groups then, and later
-    rows are forecast from earlier ones (:class:`priorscope.data.Structure`).
+    rows are forecast from earlier ones (:class:`priorscope.data.Structure`). Columns of tables that number the rows are left
+    out, but for those in ``keep``.
 
     Example:
         >>> as_dataset([[0.0], [1.0], [2.0]], [0.5, 0.7, 0.1], test_fraction=0.0).task
@@ -86,12 +86,13 @@ def as_dataset(
             raise ValueError("y goes with inputs in memory; for a file or a loader leave it out and name the target.")
         if is_frame(data):
             gaps = {"missing": missing or "median"}
-        made = from_arrays(data, y, layout=layout, **ways, **gaps)  # type: ignore[arg-type]  # no array: refused there
-        return _named(made, data) if is_frame(data) else made
+            ways |= {"keep": keep}
+        return from_arrays(data, y, layout=layout, **ways, **gaps)  # type: ignore[arg-type]  # no array: refused there
     if isinstance(data, (str, Path)):
-        return _by_text(data, target, {"layout": layout, **ways, **gaps})
+        name = ".".join(target) if isinstance(target, tuple) else target
+        return _by_text(data, name, {"layout": layout, "keep": keep, **ways, **gaps})
     if is_frame(data):
-        return from_frame(data, target, **ways, **gaps)
+        return from_frame(data, target, keep=keep, **ways, **gaps)
     if target is not None:
         raise ValueError(f"target names a column of a file or a frame; {type(data).__name__} has none. Pass y.")
     if isinstance(data, Mapping):
@@ -106,7 +107,7 @@ def as_dataset(
     )
 
 
-def _one_target(y: str, target: str | int | None) -> str:
+def _one_target(y: str, target: str | int | tuple[str, ...] | None) -> str:
     if target is not None:
         raise ValueError(f"the target is named twice, {y!r} and {target!r}; leave one of them out.")
     return y
@@ -141,13 +142,3 @@ def _by_text(text: str | Path, target: str | int | None, ways: Ways) -> Dataset:
             f"{formats_in_words()}."
         )
     return load(text, target=target, size="common", **ways)
-
-
-def _named(made: Dataset, frame: Values) -> Dataset:
-    """The data set with the names of the frame's columns, one per word where words became columns."""
-    coding = Encoding.learn(frame).frame
-    if coding is None:
-        return made
-    pairs = zip(coding.names, coding.words, strict=True)
-    names = tuple(n for name, words in pairs for n in ([name] if words is None else [f"{name}={w}" for w in words]))
-    return replace(made, columns=names) if len(names) == made.inputs.shape[1] else made

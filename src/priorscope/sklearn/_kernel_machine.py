@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from priorscope.checks import FRACTION, check
 from priorscope.contracts import KernelModel, Shape, kernel_matrix
+from priorscope.data import aligned
 from priorscope.inference import RidgePath
 from priorscope.sklearn._balanced_classes import balanced_classes
 from priorscope.sklearn._by_task import EitherTask, classifies
@@ -120,6 +121,7 @@ class KernelMachine(EitherTask):
         settings_checked(self)
         if y is None:
             raise ValueError("KernelMachine requires y to be passed, but the target y is None.")
+        y, _ = aligned(X, y)
         self.rows_: Rows | None = None
         self.features_: LearntFeatures | None = None
         self._gaussian: Spread | None = None  # of intervals, computed when they are first asked for

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 import torch
 
-from priorscope.data import load
+from priorscope.data import from_arrays, load
 from priorscope.data.formats._text_table import find_separator
 
 RNG = np.random.default_rng(0)
@@ -71,7 +71,7 @@ def test_ways_to_write_a_table(tmp_path, text, notes):
     assert rows(data) == sorted(FRAME.to_numpy().tolist())
     assert data.task == "regression"
     told = (*notes, "target: the last column, 'y'", "input columns: a, b")
-    assert tuple(n for n in data.notes if "left out" not in n or "#" in n) == told
+    assert tuple(n for n in data.notes if ("left out" not in n or "#" in n) and "pandas" not in n) == told
 
 
 def test_quoted_decimal_commas_between_commas(tmp_path):
@@ -133,7 +133,7 @@ def column(tmp_path, cells, **options):
     lines = [f'"{c}",{i}.5' for i, c in enumerate(cells)]
     data = read(tmp_path, "a,y\n" + "\n".join(lines) + "\n", **options)
     order = data.targets[:, 0].argsort()
-    return data.inputs[order], data.notes[2:]
+    return data.inputs[order], tuple(note for note in data.notes[2:] if "pandas" not in note)
 
 
 @pytest.mark.parametrize(
@@ -304,7 +304,7 @@ def test_what_is_told_of_the_rest(tmp_path):
         "2 of 10 rows repeat an earlier row; they may fall on both sides of the split",
     )
     counted = read(tmp_path, text)
-    assert counted.notes[3] == "column 'id' numbers the rows and is left out"
+    assert counted.notes[3] == "column 'id' numbers the rows and is left out (keep=['id'] keeps it)"
     assert counted.input_shape == (5,)
     assert read(tmp_path, "id,y\n1,0.5\n2,0.7\n3,0.8\n").input_shape == (1,)  # nothing else to learn from
     named = read(tmp_path, "a b y\nr1 1 2 0.5\nr2 1 3 0.7\nr3 2 3 0.8\n", "t.txt")
@@ -350,3 +350,55 @@ def test_rows_of_several_lengths_are_split_by_the_separator_that_fits_most_of_th
     lines = [f"1{fitting}{i}{odd}5{fitting}2" + (f"{odd}9" if i % 3 == 0 else "") for i in range(30)]
     lines[7] += f"{fitting}7"
     assert find_separator("\n".join(lines), "t.csv") == fitting
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            "a,b,y\n1,x,0.5\n?,y,1.5\n3,z,2.5\n",
+            "'a' is numbers here and words there, and has 1 missing cell here and 0 there",
+        ),
+        ("a,b,y\n1,None,0.5\n2,u,1.5\n3,v,2.5\n", "'b' has 0 missing cells here and 1 there"),
+        ("a,b,y\n$1,3,0.5\n$2,4,1.5\n$5,6,2.5\n", "'a' is numbers here and words there"),
+        (
+            "a,b,y\n1,2,0.5,\n2,3,1.5,\n4,5,2.5,\n",
+            "'y' has 0 missing cells here and 3 there",
+        ),  # pandas shifts the columns
+        ("a,b,y\n1,2,0.5\n2,NA,1.5\n4,5,2.5\n", None),
+        ("a;b;y\n1,5;2;0,5\n2,5;3;1,5\n4;5;2,5\n", None),
+        ("1,2,0.5\n2,7,1.5\n4,5,2.5\n", None),
+    ],
+)
+def test_what_pandas_reads_otherwise_is_told(tmp_path, text, told):
+    found = [note for note in read(tmp_path, text).notes if "pandas" in note]
+    assert found == ([] if told is None else [f"read otherwise by pandas' defaults: {told}"])
+
+
+@pytest.mark.parametrize("header", [",,,goal", "NA,nan,null,goal"])
+def test_a_first_row_of_gaps_above_numbers_and_a_name_above_words_is_a_row_of_names(tmp_path, header):
+    body = "".join(f"{a},{b},{i % 3},{'uv'[i % 2]}\n" for i, (a, b) in enumerate(X))
+    data = read(tmp_path, header + "\n" + body)
+    assert data.classes == ("u", "v")
+    assert len(data.train) == 30
+    assert "target: the last column, 'goal'" in data.notes
+    again = read(tmp_path, header.replace("goal", "u") + "\n" + body)  # a class below: no name, and no sample
+    assert len(again.train) == 30
+    assert any("1 of 31 rows holds no input and is left out" in note for note in again.notes)
+
+
+@pytest.mark.parametrize("word", ["missing", "undefined", "(null)", ".", "-1.#IND", "NaT", "#N/A"])
+def test_words_for_missing_are_no_classes(tmp_path, word):
+    rows = [f"{a},{'uv'[i % 2]}" for i, (a, _) in enumerate(X)]
+    with pytest.raises(ValueError, match=r"target column 'y' of t.csv has missing values in 1 of 30 rows"):
+        read(tmp_path, "a,y\n" + "\n".join([*rows[:-1], f"1.5,{word}"]) + "\n")
+    with pytest.raises(ValueError, match="targets hold 1 missing values"):
+        from_arrays(X[:4], ["u", "v", word, "u"])
+    kept = read(tmp_path, "a,y\n" + "\n".join([*rows[:-1], "1.5,none"]) + "\n")  # may be a class
+    assert kept.classes == ("none", "u", "v")
+
+
+def test_a_row_of_totals_is_left_out_of_a_file_and_of_a_frame(tmp_path):
+    data = read(tmp_path, "a,b,y\n1,5,0.5\n2,7,1.5\n4,6,1305.5\n,,1305.00\n")
+    assert sorted(data.targets[:, 0].tolist()) == [0.5, 1.5, 1305.5]
+    assert any("such as data row 4 (y 1305" in note for note in data.notes)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from priorscope.data.tables._column import read_column
-from priorscope.data.tables._table import _targets, counts_rows, find_target, make_table, unique_names
+from priorscope.data.tables._counting import counts_from_start, counts_rows
+from priorscope.data.tables._table import _targets, find_target, make_table, unique_names
 
 
 def columns(**cells):
@@ -59,12 +60,33 @@ def test_names_that_are_given_twice_are_told_apart():
 
 
 def test_columns_that_count_rows():
-    assert counts_rows(column("0 1 2 3"))
-    assert counts_rows(column("1 2 3"))
-    assert not counts_rows(column("1 2"))  # too few to say
-    assert not counts_rows(column("2 3 4"))
-    assert not counts_rows(column("1 2 4"))
-    assert not counts_rows(column("a b c"))
+    assert counts_from_start(column("0 1 2 3"))
+    assert counts_from_start(column("1 2 3"))
+    assert not counts_from_start(column("1 2"))  # too few to say
+    assert not counts_from_start(column("2 3 4"))
+    assert not counts_from_start(column("1 2 4"))
+    assert not counts_from_start(column("a b c"))
+
+
+@pytest.mark.parametrize(
+    "name", ["PassengerId", "customer_id", "sample", "ID#", "Zeile", "key", "record", "obs", "Nummer"]
+)
+def test_counters_are_found_by_their_values_whatever_they_are_called(name):
+    rng = np.random.default_rng(0)
+    in_order, elsewhere, mixed = range(1, 31), range(1001, 1031), rng.permutation(30)
+    rising = np.sort(rng.choice(10_000, 30, replace=False))
+    for values in (in_order, elsewhere, mixed, rising):
+        assert counts_rows(columns(**{name: " ".join(map(str, values))})[0])
+    drawn = rng.integers(0, 100, 30)  # two are alike, or not in order
+    for values in (drawn, rising[::-1], rng.permutation(rising), in_order[:9], rng.permutation(12), rising + 0.5):
+        assert not counts_rows(columns(**{name: " ".join(map(str, values))})[0])
+
+
+def test_counters_of_time_age_and_rank_say_something():
+    values = " ".join(map(str, range(1980, 2020)))
+    kept = ("year", "Year", "birthYear", "day", "t", "age", "rank", "x", "x1", "time (s)")
+    assert [name for name in kept if counts_rows(columns(**{name: values})[0])] == []
+    assert counts_rows(columns(yearling_tag=values)[0])
 
 
 def test_a_table_says_what_it_did():
@@ -72,7 +94,9 @@ def test_a_table_says_what_it_did():
     assert made.names == ("size", "kind=x", "kind=y")
     assert made.notes[0] == "target: the last column, 'y'"
     assert made.notes[1] == "input columns: size, kind=x, kind=y"
-    assert "column 'id' numbers the rows and is left out" in made.notes
+    assert "column 'id' numbers the rows and is left out (keep=['id'] keeps it)" in made.notes
+    kept = make_table(columns(id="1 2 3", size="5 6 7", y="1.5 2.5 3.5"), None, "t", keep=("id",))
+    assert kept.names == ("id", "size")
     assert not any("repeat" in note for note in made.notes)  # their numbers differ
     assert made.x.tolist() == [[5, 1, 0], [6, 0, 1], [7, 1, 0], [5, 1, 0]]
     assert made.y.tolist() == [1.5, 2.5, 3.5, 1.5]
@@ -109,3 +133,17 @@ def test_gaps_and_missing_columns_are_told():
     assert np.isnan(
         make_table([read_column("a", ["1", "", "3"], ".", "t"), *columns(y="1.5 2.5 3.5")], None, "t").x[1, 0]
     )
+
+
+def test_a_row_of_totals_is_no_sample():
+    cells = {"a": ["1", "2", "4", ""], "kind": ["x", "y", "x", ""], "y": ["10", "20", "30.5", "60.5"]}
+    made = make_table([read_column(name, values, ".", "t") for name, values in cells.items()], "y", "t")
+    assert made.y.tolist() == [10, 20, 30.5]
+    assert "1 of 4 rows holds no input and is left out, such as data row 4 (y 60.5)" in made.notes
+    assert not any("missing" in name for name in made.names)
+    one = {"a": ["1", "2", "4", ""], "y": ["10", "20", "30.5", "60.5"]}  # a gap in the only input is a gap
+    assert len(make_table([read_column(name, values, ".", "t") for name, values in one.items()], "y", "t").y) == 4
+    counted = {"n": ["1", "2", "3", ""], **cells}  # the counter ends where the total stands
+    made = make_table([read_column(n, values, ".", "t") for n, values in counted.items()], "y", "t", index="n")
+    assert made.names[0] == "a"
+    assert len(made.y) == 3

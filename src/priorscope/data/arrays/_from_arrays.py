@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +13,7 @@ from priorscope.checks import SEED, checked, number
 from priorscope.data._checks import check_classes, check_enough, check_finite, check_rows, check_varied
 from priorscope.data._dataset import Dataset, Split
 from priorscope.data._labels import encode_labels
+from priorscope.data.arrays._aligned import aligned
 from priorscope.data.arrays._array import AnyArray
 from priorscope.data.arrays._floats import as_floats
 from priorscope.data.arrays._layout import Layout, channels_first
@@ -20,7 +21,7 @@ from priorscope.data.arrays._missing import Missing, check_missing, fill_missing
 from priorscope.data.arrays._plain import Values, is_frame, plain_array
 from priorscope.data.arrays._targets import Targets, read_targets
 from priorscope.data.rows import Structure
-from priorscope.data.tables._frame import encode_frame, joined_frames
+from priorscope.data.tables._pandas import encode_frame, joined_frames
 
 __all__ = ["from_arrays"]
 
@@ -39,6 +40,7 @@ def from_arrays(
     missing: Missing = "refuse",
     groups: Values | None = None,
     time: Values | None = None,
+    keep: Collection[str] = (),
     name: str = "data",
     dtype: torch.dtype = torch.float32,
 ) -> Dataset:
@@ -51,7 +53,8 @@ def from_arrays(
     Images (n, height, width, channels) are turned to channels first, images (n, height, width) get a channel; long arrays
     (n, a, b), with a at most 4 and b at least 4a, or b at least 16a, are signals of a channels. ``layout`` ("channels_first",
     "channels_last" or, for three axes, "grey") settles what the shape leaves open. ``missing="median"`` fills in NaN among
-    the inputs from the training rows. Whatever was decided or filled in is told in ``notes``.
+    the inputs from the training rows. Columns of a frame that number the rows are left out, but for those in ``keep``. Whatever
+    was decided or filled in is told in ``notes``.
 
     Without ``test``, a random ``test_fraction`` of the rows is kept for testing: whole ``groups`` where each row's group is
     given, the last rows where its ``time`` is.
@@ -62,7 +65,11 @@ def from_arrays(
         (('a', 'b'), [0, 0, 1, 1])
     """
     check_missing(missing)
-    x, test, told_frame = _frames(x, test)
+    y, joined = aligned(x, y)
+    if test is not None:
+        test = (test[0], aligned(*test)[0])
+    x, test, columns, told_frame = _frames(x, test, keep)
+    told_frame = (*joined, *told_frame)
     array, target = plain_array(x, "inputs"), plain_array(y, "targets")
     _check_numbers(array, "inputs")
     _check_lengths(array, target, "inputs and targets")
@@ -95,7 +102,7 @@ def from_arrays(
         notes += told
     check_finite(inputs if test is None else inputs[train], "inputs")
     check_finite(inputs[rest], "test inputs")
-    made = _assembled(inputs, reading, train, rest, classes, name, dtype, notes)
+    made = replace(_assembled(inputs, reading, train, rest, classes, name, dtype, notes), columns=columns)
     if held is None:
         return made
     rows = train.numpy()
@@ -149,21 +156,21 @@ def _assembled(
 
 
 def _frames(
-    x: Values, test: tuple[Values, Values] | None
-) -> tuple[Values, tuple[Values, Values] | None, tuple[str, ...]]:
-    """Inputs in pandas frames as arrays, training and test rows encoded together; anything else as it came."""
+    x: Values, test: tuple[Values, Values] | None, keep: Collection[str]
+) -> tuple[Values, tuple[Values, Values] | None, tuple[str, ...], tuple[str, ...]]:
+    """Inputs in pandas frames as arrays with names, training and test rows encoded together; anything else as it came."""
     rest = None if test is None else test[0]
     if not is_frame(x):
         if is_frame(rest):
             raise ValueError("the test inputs are a frame and the training inputs are not; give both as frames.")
-        return x, test, ()
+        return x, test, (), ()
     if test is None or rest is None:
-        array, notes = encode_frame(x)
-        return array, test, notes
+        array, names, notes = encode_frame(x, keep)
+        return array, test, names, notes
     if not is_frame(rest):
         raise ValueError("the training inputs are a frame and the test inputs are not; give both as frames.")
-    array, notes = encode_frame(joined_frames(x, rest))
-    return array[: len(x)], (array[len(x) :], test[1]), notes
+    array, names, notes = encode_frame(joined_frames(x, rest), keep)
+    return array[: len(x)], (array[len(x) :], test[1]), names, notes
 
 
 def _check_numbers(array: AnyArray, what: str) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
 
 from priorscope.checks import SEED, checked, number
@@ -13,7 +15,7 @@ from priorscope.data._dataset import Dataset
 from priorscope.data.arrays._from_arrays import from_arrays
 from priorscope.data.arrays._missing import Missing
 from priorscope.data.arrays._plain import Values, is_frame
-from priorscope.data.tables._frame import frame_columns, joined_frames
+from priorscope.data.tables._pandas import frame_columns, joined_frames
 from priorscope.data.tables._table import make_table
 
 if TYPE_CHECKING:
@@ -25,8 +27,9 @@ __all__ = ["from_frame"]
 @checked(test_fraction=number(least=0, below=1), seed=SEED)
 def from_frame(
     frame: pd.DataFrame,
-    target: str | int | None = None,
+    target: str | int | tuple[str, ...] | None = None,
     *,
+    keep: Collection[str] = (),
     test: pd.DataFrame | None = None,
     test_fraction: float = 0.2,
     seed: int = 0,
@@ -41,7 +44,8 @@ def from_frame(
 
     Numbers stay, words and categories become one-hot columns, gaps in numbers are filled in with training medians
     (``missing="refuse"`` refuses them), dates are refused. ``notes`` says what was done to which column. ``groups`` and ``time``
-    (an array, or the name of a column, which is no input then) say which rows belong together and which come first.
+    (an array, or the name of a column, which is no input then) say which rows belong together and which come first. Columns
+    that number the rows are left out, but for those in ``keep``.
 
     Example:
         >>> import pandas as pd
@@ -59,7 +63,10 @@ def from_frame(
     columns, renamed = frame_columns(whole, "the frame")
     if not columns or not len(whole):
         raise ValueError(f"the frame is empty: it has shape {whole.shape}; a data set needs rows, inputs and a target.")
-    table = make_table(columns, target, "the frame")
+    table = make_table(columns, target, "the frame", keep=keep)
+    if len(table.rows) < len(whole):
+        n = int((table.rows < n).sum())
+        groups, time = (None if v is None else np.asarray(v)[table.rows] for v in (groups, time))
     data = from_arrays(
         table.x[:n],
         table.y[:n],

@@ -41,6 +41,15 @@ def is_frame(values: object) -> TypeGuard[pd.DataFrame]:
     return isinstance(values, pd.DataFrame)
 
 
+def is_series(values: object) -> TypeGuard[pd.Series]:
+    """Whether ``values`` is a pandas series."""
+    if "pandas" not in sys.modules:
+        return False
+    import pandas as pd
+
+    return isinstance(values, pd.Series)
+
+
 def is_column(values: object) -> TypeGuard[pd.Series]:
     """Whether ``values`` is a column or an index of pandas."""
     if "pandas" not in sys.modules:

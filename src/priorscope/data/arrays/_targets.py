@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorscope.data.arrays._array import AnyArray
+from priorscope.data.tables._column import GAPS
 from priorscope.data.tables._whole import whole_number
 from priorscope.printing import printed
 
@@ -138,7 +139,7 @@ def _check_whole(y: AnyArray, what: str) -> None:
             f"(the first is row {int(np.flatnonzero(bad)[0])}). Drop these rows or fill them in before making the data set."
         )
     if y.dtype.kind == "U":
-        gone = np.isin(np.char.lower(np.char.strip(y)), ("", "nan", "null", "na", "n/a", "?", "<na>"))
+        gone = np.isin(np.char.lower(np.char.strip(y)), sorted(GAPS))
         if gone.any():
             first = int(np.flatnonzero(gone)[0])
             raise ValueError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -13,8 +14,10 @@ from priorscope.data._dataset import Dataset
 from priorscope.data.arrays._from_arrays import from_arrays
 from priorscope.data.arrays._layout import Layout, check_layout
 from priorscope.data.arrays._missing import Missing
-from priorscope.data.formats._format import ReadOptions
+from priorscope.data.formats._format import Contents, ReadOptions
 from priorscope.data.formats._registry import find_format, formats_in_words
+from priorscope.data.tables._frame import Frame
+from priorscope.data.tables._table import make_table
 
 __all__ = ["load"]
 
@@ -33,6 +36,7 @@ def load(
     missing: Missing | None = None,
     decimal: Literal[".", ","] | None = None,
     header: bool | None = None,
+    keep: Collection[str] = (),
     name: str | None = None,
     dtype: torch.dtype = torch.float32,
 ) -> Dataset:
@@ -52,7 +56,8 @@ def load(
 
     ``classes`` is the label scheme; ``layout`` settles which axis of an array of images holds the channels; ``missing`` says
     whether gaps are refused ("refuse", the default for arrays) or filled in ("median", the default for tables). Where the
-    layout has no test part, ``test_fraction`` of the rows becomes one. What was decided is told in ``notes``.
+    layout has no test part, ``test_fraction`` of the rows becomes one. Columns of tables that number the rows are left out,
+    but for those in ``keep``. What was decided is told in ``notes``.
 
     Example:
         >>> import tempfile
@@ -73,6 +78,12 @@ def load(
         raise TypeError(f"target must be a name or a position; got {target!r}.")
     check_layout(layout)
     found = find_format(path).read(path, ReadOptions(target, size, channels, decimal, header))
+    if isinstance(found, Frame):
+        table = make_table(found.columns, target, path.name, found.index, keep)
+        notes = (*found.notes, *table.notes, *found.apart)
+        found = Contents(table.x, table.y, missing="median", notes=notes, columns=table.names)
+    if found.y is None:
+        raise ValueError(f"{path.name} holds inputs and no targets; a data set needs both.")
     data = from_arrays(
         found.x,
         found.y,

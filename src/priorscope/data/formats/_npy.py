@@ -15,8 +15,7 @@ from numpy.lib import format as npy_format
 from priorscope.data.arrays._array import AnyArray
 from priorscope.data.formats._bytes import first_bytes, read_exactly
 from priorscope.data.formats._format import Contents, Format, ReadOptions
-from priorscope.data.tables._frame import frame_columns
-from priorscope.data.tables._table import make_table
+from priorscope.data.tables._frame import Frame
 from priorscope.data.tables._whole import whole_number
 
 __all__: list[str] = []
@@ -87,12 +86,12 @@ def split_columns(array: AnyArray, target: str | int | None, name: str) -> tuple
     return np.delete(array, column, axis=1), array[:, column]
 
 
-def _read(path: Path, options: ReadOptions) -> Contents:
+def _read(path: Path, options: ReadOptions) -> Contents | Frame:
     """Read inputs and targets from one array: fields, a file beside it, or one of its columns."""
     array = read_npy(path)
     target = options.target
     if array.dtype.names:
-        return _fields(array, target, path.name)
+        return _fields(array, path.name)
     if isinstance(target, str) and whole_number(target):
         target = int(target)
     if isinstance(target, str):
@@ -106,7 +105,7 @@ def _read(path: Path, options: ReadOptions) -> Contents:
     return Contents(x, y, notes=(told,))
 
 
-def _fields(array: AnyArray, target: str | int | None, name: str) -> Contents:
+def _fields(array: AnyArray, name: str) -> Frame:
     """A structured array as a table with the names of its fields."""
     import pandas as pd
 
@@ -117,9 +116,7 @@ def _fields(array: AnyArray, target: str | int | None, name: str) -> Contents:
             f"{' (not in ' + ', '.join(nested) + ')' if nested else ''}."
         )
     fields = {n: array[n].astype(array.dtype[n].newbyteorder("=")) for n in array.dtype.names or ()}
-    columns, notes = frame_columns(pd.DataFrame(fields), name)
-    table = make_table(columns, target, name)
-    return Contents(table.x, table.y, missing="median", notes=(*notes, *table.notes))
+    return Frame.of(pd.DataFrame(fields), name)
 
 
 def _knows(path: Path) -> bool:

@@ -14,6 +14,7 @@ from priorscope.data.formats._row_of_names import has_names
 from priorscope.data.formats._text_table import find_separator, separator_note
 from priorscope.data.tables._column import Column, read_column
 from priorscope.data.tables._table import find_target, unique_names
+from priorscope.data.tables._whole import whole_number
 
 __all__: list[str] = []
 
@@ -51,11 +52,19 @@ def read_plain_table(text: str, file: str, header: bool | None, target: str | in
     if values is None:
         return None
     names, told = unique_names(head if named else [f"column {i}" for i in range(len(head))])
-    columns = [Column(name, "numbers", values[:, i]) for i, name in enumerate(names)]
-    place = find_target(names, target, file)
+    columns = [
+        Column(name, "numbers", column, None, _whole(column)) for name, column in zip(names, values.T, strict=True)
+    ]
+    place = find_target(names, target, file) if target in (None, *names) or whole_number(str(target)) else -1
     columns[place] = read_column(names[place], _cells(body if named else text, separator, place), ".", file)
     notes = (*separator_note(separator), *((why,) if why else ()), *told)
     return PlainTable(columns, head if named else names, notes)
+
+
+def _whole(values: np.ndarray) -> bool:
+    """Whether all numbers that are there are integers."""
+    known = values[~np.isnan(values)]
+    return bool((known == np.rint(known)).all())
 
 
 def _is_plain(text: str, separator: str) -> bool:

@@ -33,7 +33,8 @@ def has_names(rows: Sequence[Sequence[str]], file: str) -> tuple[bool, str]:
     numbers = [c for c in cells if is_numeral(c)]
     words = [c for c in cells if not is_numeral(c) and c.lower() not in NUMBER_GAPS]
     again = [c for i, c in enumerate(first) if c and i not in numeric and any(r[i].strip() == c for r in body)]
-    if words and not numbers and not again:
+    over = [c for i, c in enumerate(first) if c and i not in numeric]
+    if (words or over) and not numbers and not again:  # above gaps alone, words that never come again are names
         return True, ""
     years = _are_years(numbers, [r[i] for r in body for i in numeric])
     if words and not years:

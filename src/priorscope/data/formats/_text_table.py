@@ -17,6 +17,7 @@ __all__: list[str] = []
 _SEPARATORS = ("\t", ";", "|", ",")
 _BLANK = " "
 _SAMPLE = 200  # rows that are looked at to find the separator
+_LINES = 1000  # lines that hold them, with empty ones and fields of several lines
 _NAMES = {"\t": "tabs", ";": "';'", "|": "'|'", ",": "','", _BLANK: "blanks"}
 
 
@@ -24,12 +25,16 @@ _NAMES = {"\t": "tabs", ";": "';'", "|": "'|'", ",": "','", _BLANK: "blanks"}
 class TextTable:
     """Names and cells (column by column) of a table, its decimal sign, and what was decided on the way.
 
-    ``index`` is the name of a first column that the row of names does not have, as R writes it.
+    ``named`` says that there is a row of names, ``index`` is that of a first column which the row does not have, as R writes it;
+    ``body`` is the text without what stands before the table.
     """
 
     names: list[str]
     columns: list[list[str]]
     decimal: Decimal
+    separator: str
+    named: bool
+    body: str
     index: str | None = None
     notes: tuple[str, ...] = field(default=())
 
@@ -80,7 +85,7 @@ def read_text_table(text: str, file: str, header: bool | None, decimal: Decimal 
     sign, note = (decimal, "") if decimal is not None else _find_decimal(columns, separator, file)
     if decimal is None and note:
         notes += (note,)
-    return TextTable(names, columns, sign, index, notes)
+    return TextTable(names, columns, sign, separator, named, text, index, notes)
 
 
 def _without_preamble(text: str) -> tuple[str, tuple[str, ...], str | None]:
@@ -118,6 +123,7 @@ def separator_note(separator: str) -> tuple[str, ...]:
 
 def find_separator(text: str, file: str) -> str:
     """The separator that splits every row into as many fields, most of them numbers; blanks if no other does."""
+    text = _first_lines(text)
     best: tuple[float, int, str] | None = None
     loose: tuple[float, str] | None = None
     trouble: ValueError | None = None
@@ -150,6 +156,16 @@ def find_separator(text: str, file: str) -> str:
     if trouble is not None:
         raise trouble
     return ","
+
+
+def _first_lines(text: str) -> str:
+    """The lines that are looked at: a text is not copied to read its first rows."""
+    end = -1
+    for _ in range(_LINES):
+        end = text.find("\n", end + 1)
+        if end < 0:
+            return text
+    return text if text.count('"', 0, end) % 2 else text[: end + 1]  # inside of quotes: another line is needed
 
 
 def _even(rows: list[list[str]], separator: str, file: str) -> tuple[list[list[str]], str | None, tuple[str, ...]]:

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from priorscope.data.tables._column import Column
-from priorscope.data.tables._frame import frame_columns
+from priorscope.data.tables._frame import Frame
+from priorscope.data.tables._pandas import column_name, frame_columns
 from priorscope.data.tables._table import categories
 
 if TYPE_CHECKING:
@@ -35,8 +36,9 @@ class FrameCoding:
 
     @classmethod
     def learn(cls, frame: pd.DataFrame) -> FrameCoding:
-        """Read the columns of training rows; those without any value are left out."""
-        columns, told = frame_columns(frame, "the frame")
+        """Read the columns of training rows; those without any value and those that number the rows are left out."""
+        read = Frame.of(frame).samples(None)
+        columns, told = read.columns, read.notes
         empty = [c.name for c in columns if c.gaps.all()]
         full = [c for c in columns if not c.gaps.all()]
         if not full:
@@ -52,7 +54,7 @@ class FrameCoding:
 
     def __call__(self, frame: pd.DataFrame) -> NDArray[np.float64]:
         """Rows as numbers (n, columns), NaN in the gaps of numbers."""
-        have = {str(name).strip() for name in frame.columns}
+        have = {column_name(name).strip() for name in frame.columns}
         lacking = [
             name for name in self.names if name not in have and " (" not in name and not name.startswith("column ")
         ]

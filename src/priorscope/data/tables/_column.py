@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -14,8 +14,11 @@ from priorscope.data.tables._notation import Decimal, Numeral, read_numeral
 
 __all__: list[str] = []
 
-GAPS = frozenset({"", "na", "n/a", "nan", "null", "?", "-", "--", "#n/a", "#na", "<na>"})  # a gap in any column
-NUMBER_GAPS = GAPS | {"none", "nil", "missing", ".", "nat", "#value!", "#div/0!", "#null!"}  # words, but no numbers
+GAPS = frozenset(  # a gap in any column
+    {"", "na", "n/a", "nan", "-nan", "null", "(null)", "?", "-", "--", ".", "nat", "#n/a", "#na", "#n/a n/a", "<na>"}
+    | {"missing", "undefined", "1.#ind", "-1.#ind", "1.#qnan", "-1.#qnan", "#value!", "#div/0!", "#null!"}
+)
+NUMBER_GAPS = GAPS | {"none", "nil"}  # words, but no numbers
 TRUTH = ({"yes", "no"}, {"true", "false"}, {"y", "n"}, {"t", "f"}, {"on", "off"})
 TRUE = frozenset({"yes", "true", "y", "t", "on"})
 _LONGEST_GAP = max(map(len, NUMBER_GAPS))
@@ -56,6 +59,14 @@ class Column:
         """The cells as words."""
         return [""] * len(self.numbers) if self.labels is None else self.labels.tolist()
 
+    def cell(self, row: int) -> str:
+        """One cell as it is told in a sentence."""
+        return f"{self.numbers[row]:g}" if self.labels is None else str(self.labels[row])
+
+    def take(self, rows: NDArray[np.bool_]) -> Column:
+        """The column with these rows."""
+        return replace(self, numbers=self.numbers[rows], labels=None if self.labels is None else self.labels[rows])
+
 
 def read_column(name: str, cells: Sequence[str], decimal: Decimal, file: str) -> Column:
     """What the cells of a column are; see the notes of the column for what was decided.
@@ -82,6 +93,12 @@ def read_column(name: str, cells: Sequence[str], decimal: Decimal, file: str) ->
         )
     _check_dates(name, present, file)
     return _words(name, cells, n_numbers)
+
+
+def words_column(name: str, cells: Sequence[str]) -> Column:
+    """The cells as words, whatever they hold."""
+    labels = np.array([cell.strip() for cell in cells], dtype=str)
+    return Column(name, "words", np.full(len(labels), np.nan), labels)
 
 
 def _plain_numbers(name: str, cells: Sequence[str], gaps: set[str], file: str) -> Column:

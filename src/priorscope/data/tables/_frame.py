@@ -1,101 +1,123 @@
-"""Columns of a pandas frame: by their types, and cell by cell where they hold Python objects."""
+"""Rows with named columns: what every table is once it is read, whatever format it came in."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from priorscope.data.tables._column import Column, read_column
-from priorscope.data.tables._table import encode_inputs, unique_names
+from priorscope.data.tables._column import Column
+from priorscope.data.tables._counting import counting_columns
+from priorscope.printing import printed
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__: list[str] = []
+__all__ = ["Frame"]
 
 
-def frame_columns(frame: pd.DataFrame, what: str) -> tuple[list[Column], tuple[str, ...]]:
-    """The columns of a frame with names that differ, and a note where some did not; dates are refused with advice.
+@printed
+@dataclass(frozen=True)
+class Frame:
+    """Rows with named columns, the target among them or not: values, names and kinds, and what was decided in reading.
+
+    A reader of tables returns one; ``index`` names a column that is known to number the rows.
 
     Example:
         >>> import pandas as pd
-        >>> [c.kind for c in frame_columns(pd.DataFrame({"a": [1, 2], "b": ["x", "y"]}), "the frame")[0]]
-        ['numbers', 'words']
+        >>> frame = Frame.of(pd.DataFrame({"size": [1.5, None], "kind": ["a", "b"]}))
+        >>> frame.names, frame.kinds, len(frame)
+        (('size', 'kind'), ('numbers', 'words'), 2)
     """
-    names, notes = unique_names([str(name) for name in frame.columns])
-    return [_column(frame.iloc[:, i], name, what) for i, name in enumerate(names)], notes
 
+    columns: tuple[Column, ...]
+    notes: tuple[str, ...] = ()
+    index: str | None = None
+    apart: tuple[str, ...] = ()  # what a second reader makes of it, where that differs
+    rows: NDArray[np.int64] | None = None  # which rows these are of those that were read; None: all
 
-def joined_frames(train: pd.DataFrame, test: pd.DataFrame) -> pd.DataFrame:
-    """Both frames on top of each other, so that words become the same columns; refused when their columns differ."""
-    import pandas as pd
+    @classmethod
+    def of(cls, values: pd.DataFrame, what: str = "the frame") -> Frame:
+        """The columns of a pandas frame, read by their types and, where they hold objects, cell by cell."""
+        from priorscope.data.tables._pandas import frame_columns
 
-    if list(train.columns) != list(test.columns):
-        raise ValueError(
-            "the training frame and the test frame need the same columns in the same order; got "
-            f"{', '.join(map(str, train.columns[:10]))} and {', '.join(map(str, test.columns[:10]))}."
+        columns, notes = frame_columns(values, what)
+        return cls(tuple(columns), notes)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the columns are called, in order."""
+        return tuple(c.name for c in self.columns)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """What the columns hold."""
+        return tuple(c.kind for c in self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns[0].numbers) if self.columns else 0
+
+    def samples(self, target: str | None, keep: Collection[str] = ()) -> Frame:
+        """The frame without columns that number the rows (but for those in ``keep``) and rows without any input; all told.
+
+        A row that holds the ``target`` alone is a total or the like, and no sample; where the target is None all rows stay.
+
+        Example:
+            >>> import pandas as pd
+            >>> frame = Frame.of(pd.DataFrame({"id": [1, 2, None], "size": [2.0, 3.0, None], "sum": [4.0, 5.0, 9.0]}))
+            >>> found = frame.samples("sum")
+            >>> found.names, len(found), found.notes[0]
+            (('size', 'sum'), 2, "1 of 3 rows holds no input and is left out, such as data row 3 (sum 9)")
+        """
+        whole = self._with_inputs([c for c in self.columns if c.name != target], target)
+        inputs = [c for c in whole.columns if c.name != target]
+        out = [c.name for c in counting_columns(inputs, self.index) if c.name not in keep]
+        notes = tuple(
+            f"column {name!r} numbers the rows and is left out"
+            + ("" if name == self.index else f" (keep={[name]} keeps it)")
+            for name in out
         )
-    for i, name in enumerate(train.columns):
-        kinds = [frame.dtypes.iloc[i] for frame in (train, test)]
-        if len({pd.api.types.is_numeric_dtype(k) for k in kinds}) > 1 and len(test):
-            raise ValueError(
-                f"column {name!r} is of type {kinds[0]} in training and {kinds[1]} in test; make them alike."
-            )
-    return pd.concat([train, test], ignore_index=True)
-
-
-def encode_frame(frame: pd.DataFrame) -> tuple[NDArray[np.float64], tuple[str, ...]]:
-    """A frame without a target as inputs, and notes: the names of the columns where words were encoded."""
-    columns, notes = frame_columns(frame, "the frame")
-    if not columns:
-        raise ValueError(f"inputs must have at least one feature; got a frame of shape {frame.shape}.")
-    x, names, told = encode_inputs(columns, "the frame")
-    shown = (f"input columns: {', '.join(names[:20])}",) if any(c.kind == "words" for c in columns) else ()
-    return x, (*notes, *shown, *told)
-
-
-def _column(values: pd.Series, name: str, what: str) -> Column:
-    """A column of a pandas frame by its type: words, numbers or truth values; dates and objects are refused."""
-    import pandas as pd
-
-    kind = values.dtype
-    gone = values.isna().to_numpy()
-    if isinstance(kind, pd.CategoricalDtype):
-        labels = np.where(gone, "", values.astype(str).to_numpy(dtype=str))
-        return Column(name, "words", np.full(len(values), np.nan), labels)
-    dates = pd.api.types.is_datetime64_any_dtype(kind) or isinstance(kind, (pd.PeriodDtype, pd.IntervalDtype))
-    if dates or pd.api.types.is_timedelta64_dtype(kind):
-        raise ValueError(
-            f"column {name!r} of {what} holds dates or times ({kind}). Turn it into numbers first (days since the first, "
-            "month, weekday), or drop it."
+        fewer = replace(
+            whole, columns=tuple(c for c in whole.columns if c.name not in out), notes=(*whole.notes, *notes)
         )
-    if pd.api.types.is_complex_dtype(kind):
-        raise ValueError(
-            f"column {name!r} of {what} holds complex numbers; give the two parts as columns of their own."
+        return fewer._with_inputs([c for c in inputs if c.name not in out], target) if out else fewer
+
+    def _with_inputs(self, inputs: Sequence[Column], target: str | None) -> Frame:
+        """The rows that hold any of these inputs; all of them where there is one column, whose gaps are gaps."""
+        if len(inputs) < 2 or target is None:
+            return self
+        gone = np.logical_and.reduce([c.gaps for c in inputs])
+        if not gone.any() or gone.all():
+            return self
+        first, n = int(np.flatnonzero(gone)[0]), int(gone.sum())
+        held = next((c for c in self.columns if c.name == target), None)
+        value = "" if held is None or held.gaps[first] else f" ({target} {held.cell(first)})"
+        note = (
+            f"{n} of {len(self)} rows {'holds' if n == 1 else 'hold'} no input and {'is' if n == 1 else 'are'} left out, such as "
+            f"data row {first + 1}{value}"
         )
-    if pd.api.types.is_bool_dtype(kind):
-        numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
-        labels = np.where(gone, "", values.astype(str).to_numpy(dtype=str))
-        return Column(name, "truth", numbers, labels)
-    if pd.api.types.is_numeric_dtype(kind):
-        numbers = values.to_numpy(dtype=np.float64, na_value=np.nan)
-        whole = pd.api.types.is_integer_dtype(kind)
-        long = whole and bool((np.abs(numbers) >= 2**53).any())  # more digits than a float has
-        words = np.where(gone, "", values.astype(str).to_numpy(dtype=str)) if long else None
-        return Column(name, "numbers", numbers, words, whole)
-    return _objects(values, gone.tolist(), name, what)
+        rows = (np.arange(len(self)) if self.rows is None else self.rows)[~gone]
+        return replace(self, columns=tuple(c.take(~gone) for c in self.columns), notes=(*self.notes, note), rows=rows)
+
+    def pandas(self) -> pd.DataFrame:
+        """The same as a pandas frame: integers where none is missing, other numbers as floats, words with None in gaps.
+
+        Example:
+            >>> import pandas as pd
+            >>> Frame.of(pd.DataFrame({"a": ["1", "2"], "b": ["x", ""]})).pandas().to_dict("list")
+            {'a': [1, 2], 'b': ['x', None]}
+        """
+        import pandas as pd
+
+        return pd.DataFrame({column.name: _values(column) for column in self.columns})
 
 
-def _objects(values: pd.Series, gone: list[bool], name: str, what: str) -> Column:
-    """Python objects: numbers among themselves, else words as in a file; containers are refused."""
-    cells = values.tolist()
-    present = [v for v, missing in zip(cells, gone) if not missing]
-    odd = next((v for v in present if not isinstance(v, (str, bytes, bool, int, float, np.generic))), None)
-    if odd is not None:
-        raise ValueError(
-            f"column {name!r} of {what} holds objects of type {type(odd).__name__}; give numbers or words in it."
-        )
-    words = [v.decode("utf-8", "replace") if isinstance(v, bytes) else str(v) for v in cells]
-    return read_column(name, ["" if missing else word for word, missing in zip(words, gone)], ".", what)
+def _values(column: Column) -> NDArray[np.generic]:
+    """The cells of a column in the type that says what they are."""
+    if column.kind == "numbers":
+        whole = column.whole and not column.gaps.any() and np.abs(column.numbers).max() < 2**53
+        return column.numbers.astype(np.int64) if whole else column.numbers
+    return np.array([word or None for word in column.words], dtype=object)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,24 +12,25 @@ from numpy.typing import NDArray
 from priorscope.data.arrays._array import AnyArray
 from priorscope.data.arrays._targets import FEW
 from priorscope.data.tables._column import Column
+from priorscope.data.tables._frame import Frame
 from priorscope.data.tables._whole import whole_number
 
 __all__: list[str] = []
 
 MAX_CATEGORIES = 100
-INDEX_NAMES = frozenset({"", "unnamed: 0", "index", "idx", "id", "rownames", "row", "no", "no.", "nr", "nr.", "#"})
 MANY_ROWS = 10  # fewer rows may each have their own word by chance
 TARGET_NAMES = frozenset({"target", "targets", "label", "labels", "class", "outcome"})
 
 
 @dataclass(frozen=True)
 class Table:
-    """Inputs (n, columns) with NaN in the gaps, the names of their columns, the targets, and what was decided."""
+    """Inputs (n, columns) with NaN in the gaps, the names of their columns, the targets, what was decided, and which rows."""
 
     x: NDArray[np.float64]
     names: tuple[str, ...]
     y: AnyArray
     notes: tuple[str, ...]
+    rows: NDArray[np.int64]
 
 
 def unique_names(names: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
@@ -54,8 +55,9 @@ def unique_names(names: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
     return out, note
 
 
-def find_target(names: Sequence[str], target: str | int | None, file: str) -> int:
+def find_target(names: Sequence[str], target: str | int | tuple[str, ...] | None, file: str) -> int:
     """The position of the target column: by name, else by position (also one in digits), the last by default."""
+    target = ".".join(target) if isinstance(target, tuple) else target
     if target is None:
         return len(names) - 1
     if isinstance(target, str) and target.strip() not in names and whole_number(target):
@@ -73,11 +75,17 @@ def find_target(names: Sequence[str], target: str | int | None, file: str) -> in
     raise ValueError(f"{file} has no column {target!r} for the target; its columns are {shown}.{hint}")
 
 
-def make_table(columns: Sequence[Column], target: str | int | None, file: str, index: str | None = None) -> Table:
+def make_table(
+    columns: Sequence[Column],
+    target: str | int | tuple[str, ...] | None,
+    file: str,
+    index: str | None = None,
+    keep: Collection[str] = (),
+) -> Table:
     """Inputs and targets of the columns; ``index`` names a column that is known to number the rows.
 
-    Columns without any value are left out. So is a column called id, index or the like that counts the rows. Gaps in words
-    are a category of their own; gaps in numbers stay NaN; gaps in the target are refused.
+    Columns without any value and rows without any input are left out. So are columns that number the rows, but for those
+    that ``keep`` names. Gaps in words are a category of their own; gaps in numbers stay NaN; gaps in the target are refused.
 
     Example:
         >>> from priorscope.data.tables._column import read_column
@@ -86,29 +94,29 @@ def make_table(columns: Sequence[Column], target: str | int | None, file: str, i
         ('b=x', 'b=y')
     """
     names = [c.name for c in columns]
-    empty = [c.name for c in columns if c.gaps.all()]
     full = [c for c in columns if not c.gaps.all()]
     if not full:
         raise ValueError(f"{file} holds no values at all.")
     if target is None:
-        chosen = full[-1]
+        name = full[-1].name
         _check_last(full, file)
     else:
-        chosen = columns[find_target(names, target, file)]
-    notes = [f"target: {'the last column' if target is None else 'column'}{',' * (target is None)} {chosen.name!r}"]
+        name = names[find_target(names, target, file)]
+    samples = Frame(tuple(columns), index=index).samples(name, keep)
+    chosen = next(c for c in samples.columns if c.name == name)
+    notes = [f"target: {'the last column' if target is None else 'column'}{',' * (target is None)} {name!r}"]
     if chosen.gaps.any():
-        first = int(np.flatnonzero(chosen.gaps)[0])
+        whole = columns[names.index(name)].gaps
+        first = int(np.flatnonzero(whole)[0])
         raise ValueError(
-            f"the target column {chosen.name!r} of {file} has missing values in {int(chosen.gaps.sum())} of "
-            f"{len(chosen.gaps)} rows (first in data row {first + 1}). Fill them in or drop these rows first."
+            f"the target column {name!r} of {file} has missing values in {int(whole.sum())} of {len(whole)} rows (first in "
+            f"data row {first + 1}). Fill them in or drop these rows first."
         )
-    inputs = [c for c in full if c is not chosen]
+    inputs = [c for c in samples.columns if c is not chosen and not c.gaps.all()]
     if not inputs:
         raise ValueError(f"{file} needs a target column and at least one input column; it has one column.")
-    counting = next((c for c in inputs if c.name == index or (c.name.lower() in INDEX_NAMES and counts_rows(c))), None)
-    if len(inputs) > 1 and counting is not None:
-        inputs.remove(counting)
-        notes.append(f"column {counting.name!r} numbers the rows and is left out")
+    notes += samples.notes
+    empty = [c.name for c in columns if c.gaps.all()]
     if empty:
         notes.append(f"columns without any value are left out: {', '.join(empty[:10])}")
     x, encoded, told = encode_inputs(inputs, file)
@@ -118,7 +126,8 @@ def make_table(columns: Sequence[Column], target: str | int | None, file: str, i
     n_repeated = _repeated(columns)
     if n_repeated:
         notes.append(f"{n_repeated} of {len(x)} rows repeat an earlier row; they may fall on both sides of the split")
-    return Table(x, tuple(encoded), _targets(chosen), tuple(notes))
+    rows = np.arange(len(x)) if samples.rows is None else samples.rows
+    return Table(x, tuple(encoded), _targets(chosen), tuple(notes), rows)
 
 
 def _check_last(columns: Sequence[Column], file: str) -> None:
@@ -149,14 +158,6 @@ def encode_inputs(columns: Sequence[Column], file: str) -> tuple[NDArray[np.floa
     if constant:
         notes.append(f"input columns that never change: {', '.join(constant[:10])}")
     return np.stack(arrays, 1), names, tuple(notes)
-
-
-def counts_rows(column: Column) -> bool:
-    """Whether a column counts 0, 1, 2 … or 1, 2, 3 …"""
-    values = column.numbers
-    if column.kind != "numbers" or len(values) < 3:
-        return False
-    return bool(values[0] in (0, 1) and (np.diff(values) == 1).all())
 
 
 def categories(column: Column, of: str = "") -> list[str]:
