@@ -65,11 +65,12 @@ class Problem:
     task: str = "classification"
     learnable: bool = True
     alike: int = 1  # rows that say the same thing: their errors count as one
+    n_long: int = 50_000  # rows of the run from which the least possible error is computed
 
     def draw(self, name: str, part: str) -> Sample:
         """The training rows, the test rows, or a long run for the ideal; the same ones at every call."""
         seed = [sum(ord(c) * 31**i for i, c in enumerate(name)) % 2**31, ("train", "test", "long").index(part)]
-        count = {"train": self.n, "test": self.n_test, "long": max(self.n_test, 50_000)}[part]
+        count = {"train": self.n, "test": self.n_test, "long": max(self.n_test, self.n_long)}[part]
         return self.make(count, np.random.default_rng(seed))
 
 

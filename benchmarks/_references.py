@@ -20,6 +20,8 @@ __all__ = ["METRICS", "REFERENCES", "error_of", "flat", "gain_in_errors", "metri
 METRICS = {"classification": ("misclassification", "balanced"), "regression": ("rmse",)}
 REFERENCES = ("linear", "forest", "boosting", "SVM", "MLP")
 MOST_FOR_SVM = 10_000  # rows; its time grows with their square
+MOST_NUMBERS_FOR_SVM = 10_000_000
+MOST_FOR_FOREST = 200_000  # rows; beyond them MLPs see ten epochs
 
 Labels = NDArray[np.generic]
 
@@ -86,7 +88,7 @@ def flat(x: object, like: object | None = None) -> NDArray[np.float64]:
     return np.stack(columns, 1)
 
 
-def makers(task: str) -> Mapping[str, object]:
+def makers(task: str, rows: int = 0) -> Mapping[str, object]:
     """The five predictors, each with its scaling."""
     from sklearn.compose import TransformedTargetRegressor
     from sklearn.ensemble import (
@@ -101,7 +103,8 @@ def makers(task: str) -> Mapping[str, object]:
     from sklearn.preprocessing import StandardScaler
     from sklearn.svm import SVC, SVR
 
-    mlp = {"hidden_layer_sizes": (128, 128), "early_stopping": True, "random_state": 0, "max_iter": 100}
+    mlp = {"hidden_layer_sizes": (128, 128), "early_stopping": True, "random_state": 0}
+    mlp["max_iter"] = 100 if rows <= MOST_FOR_FOREST else 10
     if task == "classification":
         return {
             "linear": make_pipeline(StandardScaler(), LogisticRegression(C=0.3, max_iter=500)),
@@ -151,8 +154,10 @@ def reference_errors(
     for metric, errors in found.items():
         same = np.full(len(wanted), blind)
         errors["guessing"] = [error_of(metric, wanted, same), 0.0, 0.0]
-    for name, model in makers(task).items():
-        if name == "SVM" and len(y) > MOST_FOR_SVM:
+    for name, model in makers(task, len(y)).items():
+        if len(y) > {"SVM": MOST_FOR_SVM, "forest": MOST_FOR_FOREST}.get(name, np.inf):
+            continue
+        if name == "SVM" and inside.size > MOST_NUMBERS_FOR_SVM:
             continue
         began = time.process_time()
         with warnings.catch_warnings():

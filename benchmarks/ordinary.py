@@ -56,10 +56,10 @@ def fingerprint(problem: Problem, sample: Sample) -> str:
     return hashlib.sha1(text + "".join(y).encode() + str(problem.n_test).encode()).hexdigest()[:12]
 
 
-def truth_of(name: str) -> Found:
+def truth_of(name: str, problems: Mapping[str, Problem] = PROBLEMS, file: Path = TRUTHS) -> Found:
     """The least possible error, guessing, and the references on the test rows; cached in a committed table."""
-    cached = json.loads(TRUTHS.read_text()) if TRUTHS.exists() else {}
-    problem = PROBLEMS[name]
+    cached = json.loads(file.read_text()) if file.exists() else {}
+    problem = problems[name]
     train = problem.draw(name, "train")
     print_of = fingerprint(problem, train)
     if name in cached and cached[name]["rows"] == print_of:
@@ -69,12 +69,12 @@ def truth_of(name: str) -> Found:
     floor = {m: None if ideal is None else ideal.floor(m) for m in METRICS[problem.task]}
     errors = reference_errors(problem.task, train.x, train.y, test.x, test.y, problem.alike)
     found = {"rows": print_of, "floor": floor, "errors": errors}
-    cached = json.loads(TRUTHS.read_text()) if TRUTHS.exists() else {}
+    cached = json.loads(file.read_text()) if file.exists() else {}
     cached[name] = rounded(found)
-    TRUTHS.parent.mkdir(exist_ok=True)
-    ordered = {key: cached[key] for key in PROBLEMS if key in cached}
+    file.parent.mkdir(exist_ok=True)
+    ordered = {key: cached[key] for key in problems if key in cached}
     lines = [f" {json.dumps(key)}: {json.dumps(value)}" for key, value in ordered.items()]
-    TRUTHS.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    file.write_text("{\n" + ",\n".join(lines) + "\n}\n")
     return cached[name]  # type: ignore[no-any-return]
 
 
