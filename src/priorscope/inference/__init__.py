@@ -10,7 +10,6 @@ from priorscope.inference.kernels._feature_plan import FeaturePlan
 from priorscope.inference.kernels._gaussian_process import FittedProcess, GaussianProcess
 from priorscope.inference.kernels._infinite_ensemble import FittedEnsemble, InfiniteEnsemble
 from priorscope.inference.kernels._kernel_regression import FittedKernel, KernelRegression
-from priorscope.inference.kernels._ridge_path import RidgePath
 from priorscope.inference.kernels._spectral import NumericalRepair, Repair, Schedule, Spectral
 from priorscope.inference.kernels._support_vectors import FittedMachine, SupportVectorMachine
 from priorscope.inference.networks._cycle import Cycle, Ended, processor_seconds
@@ -45,13 +44,16 @@ from priorscope.inference.networks._stiff_flow import StiffFlow
 from priorscope.inference.networks._stop import AllFitted, LossBelow, StopRule, as_stop
 from priorscope.inference.networks._trained import FittedNetworks
 from priorscope.inference.networks._training import TrainingRun
+from priorscope.inference.ridge import RIDGES, RidgePath, solve_blocks
 
 __all__ = [
     # kernels
     "KernelRegression",
     "GaussianProcess",
     "InfiniteEnsemble",
+    "RIDGES",
     "RidgePath",
+    "solve_blocks",
     "Schedule",
     "Spectral",
     "NumericalRepair",

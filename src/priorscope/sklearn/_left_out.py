@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import Pipeline
 
+from priorscope.inference import solve_blocks
 from priorscope.sklearn._balanced_decision import BalancedDecision
 from priorscope.sklearn._estimator import class_scores
 from priorscope.sklearn._kernel_machine import KernelMachine
@@ -86,7 +87,8 @@ def closed_form(
     weights = A @ targets
     found = np.empty_like(targets)
     for left in folds:
-        found[left] = targets[left] - np.linalg.solve(A[np.ix_(left, left)], weights[left])
+        (gone,) = solve_blocks(A[np.ix_(left, left)][None], weights[left][None])
+        found[left] = targets[left] - gone
     return fitted, found
 
 

@@ -11,16 +11,15 @@ from scipy.stats import sem
 from torch import Tensor
 
 from priorscope.contracts import KernelModel, kernel_matrices, settled
-from priorscope.inference import RidgePath
+from priorscope.inference import RIDGES, RidgePath
 from priorscope.printing import printed
 from priorscope.sklearn._inputs import Inputs
 from priorscope.sklearn._loss import Problem, losses
 from priorscope.sklearn._report import Rival, ranked
 
-__all__ = ["RIDGES", "Candidate", "Found", "Race", "measure"]
+__all__ = ["Candidate", "Found", "Race", "measure"]
 
 Array = NDArray[np.float64]
-RIDGES = np.geomspace(1e-6, 10.0, 22)  # in units of the mean eigenvalue of the centred kernel
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ def measure(
     metric: str,
     ridge: float | None,
 ) -> list[Found]:
-    """Each kind of one model's kernel with the ridge (given, or of :data:`RIDGES`) that has the lowest left-out loss.
+    """Each kind of one model's kernel with the ridge (given, or of the grid) that has the lowest left-out loss.
 
     The squared error settles equal losses: misclassification is a count, and neighbours on the grid often tie.
     """

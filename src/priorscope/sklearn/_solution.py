@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from priorscope.contracts import KernelModel, kernel_matrix
-from priorscope.inference import RidgePath
+from priorscope.inference import RIDGES, RidgePath
 from priorscope.printing import printed
 from priorscope.sklearn._loss import Problem, losses
-from priorscope.sklearn._search import RIDGES, Candidate, Found
+from priorscope.sklearn._search import Candidate, Found
 
 __all__ = ["Solution", "diagonal_of", "by_landmarks", "by_margins", "by_ridge"]
 

@@ -11,7 +11,7 @@ from priorscope.contracts import kernel_matrix
 from priorscope.inference import FeatureMachine, FeatureSetting, RidgePath, feature_map
 from priorscope.inference.kernels._feature_plan import Learning
 from priorscope.inference.kernels._feature_search import plan_features
-from priorscope.inference.kernels._ridge_solution import by_landmarks, mean_eigenvalue, solved
+from priorscope.inference.ridge import by_landmarks, mean_eigenvalue, solved
 from priorscope.models import Architecture, Dense
 
 LAPLACE = ps.models.laplace()

@@ -11,7 +11,7 @@ from priorscope.contracts import kernel_matrix
 from priorscope.inference import FeatureMachine, FeatureSetting, feature_map
 from priorscope.inference.kernels._feature_plan import Learning
 from priorscope.inference.kernels._feature_race import race_features
-from priorscope.inference.kernels._ridge_solution import mean_eigenvalue, solved
+from priorscope.inference.ridge import mean_eigenvalue, solved
 
 LAPLACE = ps.models.laplace()
 

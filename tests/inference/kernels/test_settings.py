@@ -14,7 +14,7 @@ from priorscope.inference import FeatureMachine, GradientFlow, RidgePath, Schedu
 from priorscope.inference.kernels._feature_machine import _solve
 from priorscope.inference.kernels._feature_plan import Learning
 from priorscope.inference.kernels._kernel_regression import _trajectory
-from priorscope.inference.kernels._ridge_solution import solved
+from priorscope.inference.ridge import solved
 
 RNG = np.random.default_rng(0)
 A = RNG.normal(size=(8, 5))

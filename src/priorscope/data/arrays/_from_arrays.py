@@ -83,9 +83,9 @@ def from_arrays(
     if test is None:
         reading = read_targets(target, None, classes, class_names)
         if groups is not None or time is not None:
-            held = Structure.of(
-                array, reading.numbers if reading.labels is None else reading.labels, groups=groups, time=time
-            )
+            known = reading.numbers if reading.labels is None else reading.labels
+            assert known is not None
+            held = Structure.of(array, known, groups=_values(groups), time=_values(time))
         train, rest = _split_rows(len(inputs), test_fraction, seed, held)
     elif groups is not None or time is not None:
         raise ValueError(
@@ -171,6 +171,11 @@ def _frames(
         raise ValueError("the training inputs are a frame and the test inputs are not; give both as frames.")
     array, names, notes = encode_frame(joined_frames(x, rest), keep)
     return array[: len(x)], (array[len(x) :], test[1]), names, notes
+
+
+def _values(column: Values | None) -> AnyArray | None:
+    """One value per row: dates too, which inputs may not be."""
+    return None if column is None else np.asarray(column) if not isinstance(column, Tensor) else column.numpy()
 
 
 def _check_numbers(array: AnyArray, what: str) -> None:

@@ -63,11 +63,12 @@ def number_equal(x: Array) -> Ids:
     """
     if not x.shape[1]:
         return np.zeros(len(x), dtype=np.int64)
-    odd = np.random.default_rng(0).integers(0, 2**63, x.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+    odd = np.random.default_rng(0).integers(0, 2**63, x.shape[1]).astype(np.uint64) * np.uint64(2) + np.uint64(1)
     key = np.zeros(len(x), dtype=np.uint64)
     for column, factor in zip(x.T, odd, strict=True):
         key += _mixed((np.rint(column / ROUNDING) + 0.0).view(np.uint64)) * factor  # 0.0 makes one zero of two
-    return np.unique(key, return_inverse=True)[1].astype(np.int64)
+    found: Ids = np.unique(key, return_inverse=True)[1].astype(np.int64)
+    return found
 
 
 def joined(n: int, first: Ids, second: Ids) -> Ids:
@@ -78,7 +79,8 @@ def joined(n: int, first: Ids, second: Ids) -> Ids:
         [0, 1, 2, 0, 0]
     """
     links = coo_array((np.ones(len(first), dtype=bool), (first, second)), shape=(n, n))
-    return connected_components(links, directed=False)[1].astype(np.int64)
+    found: Ids = connected_components(links, directed=False)[1].astype(np.int64)
+    return found
 
 
 def _near(x: Array) -> tuple[Ids, Ids]:
@@ -137,4 +139,5 @@ def in_order(ids: NDArray[np.generic]) -> Ids:
     _, first, inverse = np.unique(ids, return_index=True, return_inverse=True)
     rank = np.empty(len(first), dtype=np.int64)
     rank[first.argsort()] = np.arange(len(first))
-    return rank[inverse.ravel()]
+    found: Ids = rank[inverse.ravel()]
+    return found

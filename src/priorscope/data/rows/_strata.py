@@ -23,13 +23,15 @@ def target_strata(targets: NDArray[np.generic], bins: int = 10) -> Ids:
         ([1, 0, 1], [0, 0, 0, 0, 0, 1, 1, 1, 1, 1])
     """
     if targets.dtype.kind != "f":
-        return np.unique(targets, axis=0, return_inverse=True)[1].ravel().astype(np.int64)
+        classes: Ids = np.unique(targets, axis=0, return_inverse=True)[1].ravel().astype(np.int64)
+        return classes
     values = targets.reshape(len(targets), -1).astype(np.float64)
     spread = values.std(0)
     height = ((values - values.mean(0)) / np.where(spread > 0, spread, 1.0)).sum(1)
     parts = max(1, min(bins, len(height) // 5))
     edges = np.quantile(height, np.arange(1, parts) / parts)
-    return np.searchsorted(edges, height, side="left").astype(np.int64)
+    found: Ids = np.searchsorted(edges, height, side="left").astype(np.int64)
+    return found
 
 
 def even_order(kinds: Ids, count: int, rng: np.random.Generator) -> Ids:

@@ -328,4 +328,5 @@ def _times(column: NDArray[np.generic]) -> NDArray[np.float64]:
             raise ValueError(f"time must be numbers or dates such as 2024-05-01; got {column[0]!r}.") from problem
     if column.dtype.kind not in "iufM":
         raise ValueError(f"time must be numbers or dates; got an array of type {column.dtype}.")
-    return np.unique(column, return_inverse=True)[1].ravel().astype(np.float64)
+    found: NDArray[np.float64] = np.unique(column, return_inverse=True)[1].ravel().astype(np.float64)
+    return found

@@ -21,7 +21,7 @@ from priorscope.inference.kernels._feature_map import FeatureSetting
 from priorscope.inference.kernels._feature_plan import FeaturePlan, FeatureStart, Learning
 from priorscope.inference.kernels._feature_race import race_features
 from priorscope.inference.kernels._feature_search import plan_features
-from priorscope.inference.kernels._ridge_solution import RidgeSolution, by_landmarks, mean_eigenvalue, solved
+from priorscope.inference.ridge import RidgeSolution, by_landmarks, mean_eigenvalue, solved
 
 __all__ = ["FeatureMachine", "FittedFeatures"]
 

@@ -18,10 +18,9 @@ from priorscope.printing import printed
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["RIDGES", "FeaturePlan", "FeatureStart", "Learning"]
+__all__ = ["FeaturePlan", "FeatureStart", "Learning"]
 
 Array = NDArray[np.float64]
-RIDGES = np.geomspace(1e-6, 10.0, 22)  # in units of the mean eigenvalue of the centred kernel
 SURE = 2.0  # standard errors by which features must be better
 
 

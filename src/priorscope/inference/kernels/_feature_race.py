@@ -12,9 +12,8 @@ from torch import Tensor
 
 from priorscope.contracts import FeatureKernel, kernel_matrix
 from priorscope.inference.kernels._feature_map import FeatureSetting
-from priorscope.inference.kernels._feature_plan import RIDGES, FeaturePlan, FeatureStart, Learning
-from priorscope.inference.kernels._ridge_path import RidgePath
-from priorscope.inference.kernels._ridge_solution import mean_eigenvalue, solved
+from priorscope.inference.kernels._feature_plan import FeaturePlan, FeatureStart, Learning
+from priorscope.inference.ridge import RIDGES, RidgePath, mean_eigenvalue, solved
 
 __all__ = ["race_features"]
 

@@ -12,8 +12,8 @@ from torch import Tensor
 
 from priorscope.contracts import FeatureKernel
 from priorscope.inference.kernels._feature_map import FeatureSetting
-from priorscope.inference.kernels._feature_plan import RIDGES, FeaturePlan, Learning
-from priorscope.inference.kernels._ridge_path import RidgePath
+from priorscope.inference.kernels._feature_plan import FeaturePlan, Learning
+from priorscope.inference.ridge import RIDGES, RidgePath
 
 __all__ = ["plan_features"]
 

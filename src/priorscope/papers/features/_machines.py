@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from priorscope import data, models
-from priorscope.inference import FeatureMachine, KernelRegression, RidgePath
+from priorscope.inference import RIDGES, FeatureMachine, KernelRegression, RidgePath
 from priorscope.lab import Claim, Metrics, NotMeasured, Paper, Point, above, at_most, near
 from priorscope.papers._over_draws import exponent_over_draws, over_draws
 from priorscope.statistics import Interval
@@ -40,7 +40,6 @@ PATTERNS = {"tiny": (32,), "small": (64, 128, 256, 512, 1024), "paper": (64, 128
 STRIPE_DIM = 5
 GIVEN = FeatureMachine(rounds=4, power=0.5, diagonal=False, bandwidth=1.0, ridge=1e-4)
 DENSE = (1, 2, 3)  # depths of the tangent kernels, chosen by leave-one-out
-RIDGES = np.geomspace(1e-6, 10.0, 22)
 
 
 def grid(scale: str) -> list[Point]:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from priorscope.checks import NOT_NEGATIVE, SEED, whole
 from priorscope.contracts import guarded
+from priorscope.inference import solve_blocks
 from priorscope.probes.curves.pilot._nested import REPEATED, Nested, factorise, record, same_samples
 
 __all__ = ["fold_sizes", "k_fold", "leave_one_out", "with_folds"]
@@ -75,24 +76,14 @@ def k_fold(
             if count == 0:
                 continue
             parts = rows.reshape(count, -1)
-            fitted = (targets[parts] - _solved(inverse, parts, weights)).reshape(rows.size, -1)
+            own = inverse[parts[:, :, None], parts[:, None]]
+            fitted = (targets[parts] - solve_blocks(own, weights[parts])).reshape(rows.size, -1)
             known = None if labels is None else labels[rows]
             here, mistakes = record(fitted, targets[rows], known, targets.shape[1] == 1)
             loss[rows] += here / partitions
             if wrong is not None and mistakes is not None:
                 wrong[rows] += mistakes / partitions
     return loss, wrong
-
-
-def _solved(inverse: Array, parts: NDArray[np.int64], right: Array) -> Array:
-    """Solutions (parts, rows, outputs) with the block of every part, by Cholesky: they are positive definite."""
-    found = np.empty((*parts.shape, right.shape[1]))
-    for k, rows in enumerate(parts):
-        block = inverse.take(rows, 0).take(rows, 1)
-        _, found[k], failed = sla.lapack.dposv(block, right[rows], lower=1)
-        if failed:  # rounding left it indefinite
-            found[k] = np.linalg.solve(block, right[rows])
-    return found
 
 
 def _inverse(gram: Array, ridge: float) -> tuple[Array, float]:

@@ -14,10 +14,12 @@ def solved(K, Y, w, ridge):
     return found[:n], found[n]
 
 
-def left_out(K, Y, w, ridge):
+def left_out(K, Y, w, ridge, blocks=None):
+    """Each sample by a fit to all others, or to all of other blocks."""
+    blocks = np.arange(len(K)) if blocks is None else blocks
     found = []
     for i in range(len(K)):
-        rest = np.arange(len(K)) != i
+        rest = blocks != blocks[i]
         alpha, b = solved(K[np.ix_(rest, rest)], Y[rest], w[rest], ridge)
         found.append(K[i, rest] @ alpha + b)
     return np.array(found)
@@ -47,6 +49,54 @@ def test_solution_and_leave_one_out_are_those_of_brute_force(problem, ridge):
     np.testing.assert_allclose(loo[1], left_out(K, Y, w, 2 * ridge), atol=1e-9)
     plain = left_out(K, Y, np.ones(25), ridge)
     assert np.abs(loo[0] - plain).max() > 1e-3  # the control: weights matter
+
+
+BLOCKS = np.array([0, 1, 1, 2, 3, 3, 3, 4, 5, 5, *[6] * 10, 7, 8, 8, 9, 0])  # sizes 1, 2, 3 and 10, not in order
+
+
+@pytest.mark.parametrize("ridge", [1e-3, 0.1, 5.0])
+@pytest.mark.parametrize("features", [False, True])
+def test_leaving_out_blocks_is_brute_force(problem, ridge, features):
+    K, Y, w = problem
+    phi = np.linalg.cholesky(K + 1e-10 * np.eye(25))[:, :8]
+    K = phi @ phi.T if features else K
+    path = RidgePath.of_features(phi, w) if features else RidgePath.of_kernel(K, w)
+    got = path.leave_out(Y, [ridge, 2 * ridge], BLOCKS)
+    np.testing.assert_allclose(got[0], left_out(K, Y, w, ridge, BLOCKS), atol=1e-9)
+    np.testing.assert_allclose(got[1], left_out(K, Y, w, 2 * ridge, BLOCKS), atol=1e-9)
+    assert np.abs(got[0] - left_out(K, Y, w, ridge)).max() > 1e-3  # the control: blocks matter
+    single = np.arange(25)[::-1]
+    np.testing.assert_allclose(path.leave_out(Y, [ridge], single), path.leave_one_out(Y, [ridge]), atol=1e-12)
+
+
+def test_copies_left_out_together_are_the_sample_left_out_alone(problem):
+    """A sample of weight w that is given k times is one of weight k w, whatever the target."""
+    K, Y, _ = problem
+    twice = np.repeat(np.arange(25), 2)
+    many = RidgePath.of_kernel(K[np.ix_(twice, twice)]).leave_out(Y[twice], [0.1], twice)
+    once = RidgePath.of_kernel(K, np.full(25, 2.0)).leave_one_out(Y, [0.1])
+    np.testing.assert_allclose(many, once[:, twice], atol=1e-9)
+
+
+def test_spread_of_left_out_blocks_is_that_of_a_process_without_them(problem):
+    K, _, w = problem
+    for blocks in (None, BLOCKS):
+        got = RidgePath.of_kernel(K, w).left_out_spread(0.1, blocks)
+        ids = np.arange(25) if blocks is None else blocks
+        for i in range(0, 25, 4):
+            rest = ids != ids[i]
+            A, k = np.linalg.inv(K[np.ix_(rest, rest)] + 0.1 * np.diag(1 / w[rest])), K[i, rest]
+            free = (1 - (A @ k).sum()) ** 2 / A.sum()  # of a constant with a broad prior (Rasmussen & Williams, eq. 2.42)
+            known = K[i, i] - k @ A @ k + free + 0.1 / w[i]  # and the noise of the sample itself
+            np.testing.assert_allclose(got[i] ** 2 / w[i], known, rtol=1e-9)
+
+
+def test_what_is_wrong_with_blocks_is_told(problem):
+    path = RidgePath.of_kernel(problem[0])
+    with pytest.raises(ValueError, match="each of 25 samples; got shape \\(3,\\)"):
+        path.leave_out(problem[1], [0.1], np.arange(3))
+    with pytest.raises(ValueError, match="all samples are of one block"):
+        path.leave_out(problem[1], [0.1], np.zeros(25, dtype=int))
 
 
 def test_features_give_the_path_of_their_kernel(problem):
