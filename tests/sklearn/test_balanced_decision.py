@@ -14,7 +14,7 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from priorscope.sklearn import BalancedDecision, KernelMachine, Shortlist, TrainedNetwork, balanced_classes
-from priorscope.sklearn._left_out import folds_of
+from priorscope.sklearn._folds import folds_of
 
 APART = 2.0  # between the means of two classes of unit variance, one sample in twenty of the second
 

@@ -8,8 +8,9 @@ from sklearn.metrics import balanced_accuracy_score, log_loss, roc_auc_score
 
 from priorscope.models import fcn, gaussian
 from priorscope.sklearn._features import _unsure
+from priorscope.sklearn._folds import folds_of
 from priorscope.sklearn._inputs import Inputs
-from priorscope.sklearn._left_out import folds_of, scores_of
+from priorscope.sklearn._left_out import scores_of
 from priorscope.sklearn._loss import Problem, losses, probabilities, temperature
 from priorscope.sklearn._search import Candidate, Race
 from priorscope.sklearn._shortlist import _loss
@@ -121,7 +122,9 @@ def test_folds_hold_every_row_once_and_their_share_of_each_class():
     folds = folds_of(y, 4, True, 0)
     assert sorted(np.concatenate(folds)) == list(range(20))
     assert all((y[f] == "a").sum() == 3 and (y[f] == "b").sum() == 2 for f in folds)
-    assert len(folds_of(np.array(["a"] * 9 + ["b"] * 2), 5, True, 0)) == 2
+    rare = folds_of(np.array(["a"] * 9 + ["b"] * 2), 5, True, 0)
+    assert len(rare) == 5
+    assert sorted(sum(test >= 9) for test in rare) == [0, 0, 0, 1, 1]  # its two rows are in two folds
     assert len(folds_of(np.array(["a"] * 9 + ["b"]), 5, True, 0)) == 5  # a lone sample cannot be in two folds
     assert len(folds_of(np.arange(3.0), 5, False, 0)) == 3
 

@@ -19,7 +19,8 @@ from priorscope.data import Split
 from priorscope.inference import OneCycle
 from priorscope.models import Centred, UserNetwork
 from priorscope.sklearn import Encode, KernelMachine, Shortlist, Shrink, TrainedNetwork, Tuned
-from priorscope.sklearn._left_out import closed_form, folds_of, may_be_closed, refitted, scores_of
+from priorscope.sklearn._folds import folds_of
+from priorscope.sklearn._left_out import closed_form, may_be_closed, refitted, scores_of
 from priorscope.sklearn._loss import Problem, losses
 from priorscope.sklearn._names import model_named
 from priorscope.sklearn._shortlist import _loss

@@ -81,9 +81,5 @@ def not_told_apart(scores: Sequence[Array], problem: Problem, most: int) -> list
     each = [losses(s, problem, metric) for s in scores]
     order = sorted(range(len(each)), key=lambda i: (float(each[i].mean()), i))
     best = each[order[0]]
-    near = [
-        i
-        for i in order
-        if (each[i] - best).mean() <= _TOLD * (each[i] - best).std(ddof=1) / np.sqrt(len(best)) or i == order[0]
-    ]
+    near = [i for i in order if (each[i] - best).mean() <= _TOLD * problem.uncertainty(each[i] - best) or i == order[0]]
     return near[:most]

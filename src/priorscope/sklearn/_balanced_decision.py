@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from priorscope.sklearn._balanced_classes import balanced_classes
 from priorscope.sklearn._estimator import class_scores, gives_probabilities, gives_scores, only_if
+from priorscope.sklearn._folds import fit_by_groups
 from priorscope.sklearn._kernel_machine import KernelMachine
 from priorscope.sklearn._loss import probabilities
 
@@ -65,11 +66,11 @@ class BalancedDecision(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # t
         """Keep the estimator, which :meth:`fit` clones."""
         self.estimator = estimator
 
-    def fit(self, X: Any, y: ArrayLike) -> BalancedDecision:
-        """Fit a clone of the estimator, and count the classes."""
+    def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> BalancedDecision:
+        """Fit a clone of the estimator, which is told ``groups`` (n,) where it asks for them, and count the classes."""
         if y is None:
             raise ValueError("BalancedDecision requires y to be passed, but the target y is None.")
-        return self._around(clone(self.estimator).fit(X, y), y)
+        return self._around(fit_by_groups(clone(self.estimator), X, y, groups), y)
 
     def _around(self, fitted: BaseEstimator, y: ArrayLike) -> BalancedDecision:
         """Take an estimator that is fitted already, to rows with these classes."""

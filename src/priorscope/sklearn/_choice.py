@@ -21,6 +21,7 @@ __all__ = ["Choice", "Wishes", "choose"]
 
 Array = NDArray[np.float64]
 SCREENED = 700  # rows on which kernels are compared where there are more
+LEAST = 5  # rows of a class among them, of those that are too rare to get as many by lot
 FINALISTS = 2  # of them measured again on all rows
 FORMS_BY = 2  # models by which the form of the inputs is chosen, before the others are tried
 STRENGTHS = (0.01, 0.1)  # of the regulariser of ZCA, in units of the mean eigenvalue
@@ -107,8 +108,9 @@ def _screen(rows: Array, plain: Inputs, problem: Problem, wishes: Wishes, exact:
     if size >= n:
         return np.arange(n)
     order = np.random.default_rng(wishes.seed).permutation(n)
-    if problem.labels is not None:  # the first of each class are kept
-        first = np.unique(problem.labels[order], return_index=True)[1]
+    if problem.labels is not None:  # the first few of each class are kept
+        labels = problem.labels[order]
+        first = np.concatenate([np.flatnonzero(labels == c)[:LEAST] for c in np.unique(labels)])
         order = np.concatenate([order[first], np.delete(order, first)])
     return np.sort(order[:size])
 

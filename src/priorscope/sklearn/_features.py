@@ -132,7 +132,8 @@ def _learnt(
 ) -> tuple[FittedFeatures, LearntFeatures]:
     x = base.inputs(rows)
     machine = FeatureMachine(kind=kind, landmarks=len(x) if landmarks is None else min(landmarks, 2000))
-    fit = machine.fit(base.model, Split(x, torch.from_numpy(problem.targets)), seed, weights=problem.weights)  # type: ignore[arg-type]
+    data = Split(x, torch.from_numpy(problem.targets))
+    fit = machine.fit(base.model, data, seed, weights=problem.weights, blocks=problem.blocks)  # type: ignore[arg-type]
     assert fit.plan is not None
     part = problem.part(fit.plan.rows)
     plain, learnt = (float(losses(s, part, metric).mean()) for s in (fit.plan.plain, fit.plan.scores))
@@ -163,7 +164,7 @@ def _unsure(fit: FittedFeatures, problem: Problem, metric: str) -> float:
     assert fit.plan is not None
     part = problem.part(fit.plan.rows)
     gaps = losses(fit.plan.plain, part, metric) - losses(fit.plan.scores, part, metric)
-    return float(gaps.std(ddof=1) / np.sqrt(len(gaps)))
+    return part.uncertainty(gaps)
 
 
 def _honest(found: Found, fit: FittedFeatures, problem: Problem, metric: str) -> tuple[Found, float]:

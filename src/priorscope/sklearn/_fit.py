@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from priorscope.checks import NOT_NEGATIVE, SEED, SHAPE, Rule, check, optional, whole, word_or
 from priorscope.contracts import KernelModel, Shape, name_of, require
+from priorscope.data import Structure
 from priorscope.inference import RidgePath
 from priorscope.sklearn._choice import Wishes, choose
 from priorscope.sklearn._features import with_features
@@ -63,8 +64,8 @@ def settings_checked(machine: KernelMachine) -> None:
         raise ValueError("features='learn' goes with head='regression': margins have no closed-form leave-one-out.")
 
 
-def fitted(machine: KernelMachine, rows: Array, y: ArrayLike) -> RidgePath | None:
-    """Fill the machine with what it learns from rows of numbers, NaN for gaps, and their targets.
+def fitted(machine: KernelMachine, rows: Array, y: ArrayLike, groups: ArrayLike | None = None) -> RidgePath | None:
+    """Fill the machine with what it learns from rows of numbers, NaN for gaps, and their targets, left out by groups.
 
     Given back is the decomposition of the training kernel, None where the solution is by landmarks or margins.
     """
@@ -76,7 +77,11 @@ def fitted(machine: KernelMachine, rows: Array, y: ArrayLike) -> RidgePath | Non
     metric = machine.metric or "squared"
     if given.labels is None and metric != "squared":
         raise ValueError(f"metric={metric!r} is for classes; these targets are numbers. Use metric='squared'.")
-    problem = Problem(given.scaled, given.labels, class_weights(given, machine.class_weight))
+    structure = Structure.of(rows, given.scaled if given.labels is None else given.labels, groups=groups)
+    if groups is not None and structure.n_blocks < 2:
+        raise ValueError("groups are left out one by one: give at least two of them, or leave groups out.")
+    blocks = None if structure.single or structure.n_blocks == 1 else structure.blocks
+    problem = Problem(given.scaled, given.labels, class_weights(given, machine.class_weight), blocks)
     count = _landmarks(machine, len(rows))
     if machine.head == "svm" and count is not None:
         raise ValueError(
@@ -128,7 +133,9 @@ def fitted(machine: KernelMachine, rows: Array, y: ArrayLike) -> RidgePath | Non
     if not (np.ptp(plain(rows).numpy(), axis=0) > 0).any():
         told += ("no column changes from row to row: all predictions are the same",)
     from_rows = machine.rows_.notes if machine.rows_ is not None else ()
-    notes = (*from_rows, *told, *given.notes, *choice.notes, *solution.notes)
+    notes = (*from_rows, *told, *structure.notes, *given.notes, *choice.notes, *solution.notes)
+    if groups is not None:
+        notes += (f"left out by {structure.n_blocks} groups: errors are those on new groups",)
     machine.report_ = MachineReport(given.task, chosen, (chosen, *choice.rivals[1:]), notes)
     return choice.found.path if count is None and machine.head == "regression" else None
 
@@ -199,3 +206,4 @@ def _keep(machine: KernelMachine, given: Targets, problem: Problem, solution: So
     else:
         machine.target_mean_, machine.target_scale_, machine._flat = given.mean, given.scale, given.flat
         machine.residuals_ = (given.scaled - solution.scores) / solution.spread[:, None]
+        machine.blocks_ = problem.blocks

@@ -111,12 +111,16 @@ class KernelMachine(EitherTask):
 
     # -- fit -----------------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: ArrayLike) -> KernelMachine:
-        """Choose kernel and ridge, and solve for the coefficients; X may be an array, images, or a pandas frame."""
-        self._decomposed(X, y)
+    def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> KernelMachine:
+        """Choose kernel and ridge, and solve for the coefficients; X may be an array, images, or a pandas frame.
+
+        Rows of one of the ``groups`` (n,) are left out together, and so are rows that repeat each other, or nearly
+        (:class:`priorscope.data.Structure`): all left-out losses, probabilities and intervals are then those of new groups.
+        """
+        self._decomposed(X, y, groups)
         return self
 
-    def _decomposed(self, X: Any, y: ArrayLike) -> RidgePath | None:
+    def _decomposed(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> RidgePath | None:
         """Fit, and hand out the decomposition of the training kernel where the solution is by ridge on all rows."""
         settings_checked(self)
         if y is None:
@@ -135,7 +139,7 @@ class KernelMachine(EitherTask):
             rows, _ = validate_data(
                 self, X, y, dtype=np.float64, ensure_all_finite="allow-nan", multi_output=True, ensure_min_samples=2
             )
-        return fitted(self, rows, y)
+        return fitted(self, rows, y, groups)
 
     def _numbers(self, X: Any) -> Array:
         """Rows of numbers (n, features) as ``fit`` read them, NaN where there is a gap."""
@@ -182,7 +186,11 @@ class KernelMachine(EitherTask):
         if not return_interval:
             return values[:, 0] if self._flat else values
         check("predict", "level", level, FRACTION)
-        width = self._spread(X)[:, None] * [radius(column, level) for column in self.residuals_.T] * self.target_scale_
+        width = (
+            self._spread(X)[:, None]
+            * [radius(column, level, vars(self).get("blocks_")) for column in self.residuals_.T]
+            * self.target_scale_
+        )
         intervals = np.stack([values - width, values + width], -1)
         return (values[:, 0], intervals[:, 0]) if self._flat else (values, intervals)
 

@@ -5,33 +5,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
-from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import Pipeline
 
 from priorscope.inference import solve_blocks
 from priorscope.sklearn._balanced_decision import BalancedDecision
 from priorscope.sklearn._estimator import class_scores
+from priorscope.sklearn._folds import fit_by_groups
 from priorscope.sklearn._kernel_machine import KernelMachine
 
-__all__ = ["closed_form", "folds_of", "may_be_closed", "refitted", "scores_of"]
+__all__ = ["closed_form", "may_be_closed", "refitted", "scores_of"]
 
 Array = NDArray[np.float64]
-
-
-def folds_of(y: NDArray[np.generic], n_folds: int, classes: bool, seed: int) -> list[NDArray[np.int64]]:
-    """Rows of each fold; for classes each fold has its share of every class, where the smallest class allows two folds.
-
-    Example:
-        >>> [len(f) for f in folds_of(np.arange(10.0), 3, False, 0)]
-        [4, 3, 3]
-    """
-    if classes:
-        _, counts = np.unique(y, return_counts=True)
-        if counts.min() >= 2:
-            splitter: KFold = StratifiedKFold(min(n_folds, int(counts.min())), shuffle=True, random_state=seed)
-            return [test for _, test in splitter.split(np.zeros(len(y)), y)]
-    splitter = KFold(min(n_folds, len(y)), shuffle=True, random_state=seed)
-    return [test for _, test in splitter.split(np.zeros(len(y)))]
 
 
 def may_be_closed(estimator: BaseEstimator) -> bool:
@@ -53,7 +37,12 @@ def may_be_closed(estimator: BaseEstimator) -> bool:
 
 
 def closed_form(
-    estimator: BaseEstimator, rows: Array, y: NDArray[np.generic], targets: Array, folds: list[NDArray[np.int64]]
+    estimator: BaseEstimator,
+    rows: Array,
+    y: NDArray[np.generic],
+    targets: Array,
+    folds: list[NDArray[np.int64]],
+    groups: NDArray[np.int64] | None = None,
 ) -> tuple[BaseEstimator, Array | None]:
     r"""A kernel machine (or a pipeline that ends with one) fitted to all rows, and its outputs for left-out folds.
 
@@ -72,7 +61,7 @@ def closed_form(
         True
     """
     if isinstance(estimator, BalancedDecision):
-        inside, found = closed_form(estimator.estimator, rows, y, targets, folds)
+        inside, found = closed_form(estimator.estimator, rows, y, targets, folds, groups)
         return clone(estimator)._around(inside, y), found
     fitted = clone(estimator)
     machine, x = fitted, rows
@@ -80,7 +69,7 @@ def closed_form(
         machine = fitted.steps[-1][1]
         for _, step in fitted.steps[:-1]:
             x = step.fit_transform(x, y)
-    path = machine._decomposed(x, y)
+    path = machine._decomposed(x, y, groups)
     if path is None:
         return fitted, None
     A = (path.modes / (path.eigenvalues + max(machine.ridge_, 1e-12 * path.scale))) @ path.modes.T
@@ -115,12 +104,16 @@ def refitted(
     y: NDArray[np.generic],
     folds: list[NDArray[np.int64]],
     classes: NDArray[np.generic] | None,
+    groups: NDArray[np.int64] | None = None,
 ) -> Array:
-    """Outputs (n, outputs) for each fold by an estimator fitted to the others."""
+    """Outputs (n, outputs) for each fold by an estimator fitted to the others; those of one class alone predict it."""
     parts: list[tuple[NDArray[np.int64], Array]] = []
     for test in folds:
         train = np.setdiff1d(np.arange(len(rows)), test)
-        fitted = clone(estimator).fit(rows[train], y[train])
+        if classes is not None and (y[train] == y[train][0]).all():
+            parts.append((test, np.tile((classes == y[train][0]).astype(np.float64), (len(test), 1))))
+            continue
+        fitted = fit_by_groups(clone(estimator), rows[train], y[train], None if groups is None else groups[train])
         parts.append((test, scores_of(fitted, rows[test], classes)))
     found = np.empty((len(rows), parts[0][1].shape[1]))
     for test, scores in parts:

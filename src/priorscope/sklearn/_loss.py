@@ -18,11 +18,15 @@ METRICS = ("error", "balanced", "log-loss", "squared")
 
 @dataclass(frozen=True)
 class Problem:
-    """What is to be learnt: ``targets`` (n, outputs), the class of each sample (None: numbers) and the weights."""
+    """What is to be learnt: ``targets`` (n, outputs), the class of each sample (None: numbers) and the weights.
+
+    ``blocks`` number samples that are left out together, None where each is left out alone.
+    """
 
     targets: Array
     labels: NDArray[np.int64] | None
     weights: Array
+    blocks: NDArray[np.int64] | None = None
 
     @property
     def shares(self) -> Array:
@@ -34,7 +38,18 @@ class Problem:
 
     def part(self, rows: NDArray[np.int64]) -> Problem:
         """The same for some of the samples."""
-        return Problem(self.targets[rows], None if self.labels is None else self.labels[rows], self.weights[rows])
+        labels, blocks = (None if v is None else v[rows] for v in (self.labels, self.blocks))
+        return Problem(self.targets[rows], labels, self.weights[rows], blocks)
+
+    def uncertainty(self, each: Array) -> float:
+        """Standard error of the mean of ``each`` (n,); samples of one block count as one.
+
+        It is :math:`\\sqrt{B/(B-1)\\sum_b(\\sum_{i\\in b}(v_i-\\bar v))^2}/n` over B blocks (Cameron & Miller 2015, eq. 11, for a
+        mean), for blocks of one sample the usual one.
+        """
+        blocks = np.arange(len(each)) if self.blocks is None else np.unique(self.blocks, return_inverse=True)[1]
+        sums = np.bincount(blocks, weights=each - each.mean())
+        return float(np.sqrt(len(sums) / max(len(sums) - 1, 1) * (sums**2).sum()) / len(each))
 
 
 def probabilities(scores: Array, inverse_temperature: float) -> Array:

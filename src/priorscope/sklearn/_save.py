@@ -37,6 +37,7 @@ _ARRAYS = (
     "target_mean_",
     "target_scale_",
     "residuals_",
+    "blocks_",
     "feature_names_in_",
 )
 _PLAIN = ("kind_", "ridge_", "task_", "temperature_", "n_features_in_", "whole_", "target_name_", "_flat")
@@ -213,6 +214,8 @@ def _check_shapes(machine: KernelMachine, arrays: dict[str, NDArray[Any]]) -> No
     else:
         wanted |= {"target_mean": (outputs,), "target_scale": (outputs,)}
         wanted["residuals"] = (len(arrays["residuals"]), outputs)
+        if "blocks" in arrays:  # only where rows were left out together
+            wanted["blocks"] = (len(arrays["residuals"]),)
     for name, shape in wanted.items():
         if arrays[name].shape != shape:
             raise ValueError(f"{name} has shape {arrays[name].shape}, not {shape}")

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import sem
 from torch import Tensor
 
 from priorscope.contracts import KernelModel, kernel_matrices, settled
@@ -17,7 +16,7 @@ from priorscope.sklearn._inputs import Inputs
 from priorscope.sklearn._loss import Problem, losses
 from priorscope.sklearn._report import Rival, ranked
 
-__all__ = ["Candidate", "Found", "Race", "measure"]
+__all__ = ["Candidate", "Found", "Race", "left_out", "measure"]
 
 Array = NDArray[np.float64]
 
@@ -73,13 +72,20 @@ def measure(
         seen.append(K)
         path = RidgePath.of_kernel(K, problem.weights)
         ridges = path.scale * RIDGES if ridge is None else np.array([max(float(ridge), 1e-10 * path.scale)])
-        best, each, scores = _best_ridge(path.leave_one_out(problem.targets, ridges), problem, metric)
+        best, each, scores = _best_ridge(left_out(path, problem, ridges), problem, metric)
         rival = Rival(
             candidate.name, kind, float(ridges[best]), metric, float(each.mean()), len(K), candidate.label,
             squared=float(losses(scores, problem, "squared").mean()), wrong=_wrong(scores, problem),
         )  # fmt: skip
         found.append(Found(candidate, rival, each, scores, path, K))
     return found
+
+
+def left_out(path: RidgePath, problem: Problem, ridges: Sequence[float] | Array) -> Array:
+    """Predictions (ridges, n, outputs) of each sample without it, or without its block."""
+    if problem.blocks is None:
+        return path.leave_one_out(problem.targets, ridges)
+    return path.leave_out(problem.targets, ridges, problem.blocks)
 
 
 def _best_ridge(scores: Array, problem: Problem, metric: str) -> tuple[int, Array, Array]:
@@ -140,6 +146,5 @@ class Race:
         for f in self.every:
             if f.rival.key != best.rival.key:
                 gap = f.loss - stated.loss
-                error = float(sem(gap)) if len(gap) > 1 else 0.0
-                rivals.append(replace(f.rival, behind=float(gap.mean()), error=error))
+                rivals.append(replace(f.rival, behind=float(gap.mean()), error=self.problem.uncertainty(gap)))
         return best.rival, *ranked(rivals)

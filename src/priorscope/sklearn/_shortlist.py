@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import sem
 from sklearn.base import BaseEstimator, clone
 from sklearn.metrics import roc_auc_score
 from sklearn.utils import Tags, assert_all_finite
@@ -17,12 +16,13 @@ from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
 from priorscope.checks import SEED, SHAPE, check, optional, whole
 from priorscope.contracts import Shape
-from priorscope.data import Encoding
+from priorscope.data import Encoding, Structure
 from priorscope.sklearn._averaged import Averaged, averaged_scores, not_told_apart
 from priorscope.sklearn._balanced_decision import BalancedDecision
 from priorscope.sklearn._by_task import EitherTask, classifies
 from priorscope.sklearn._estimator import gives_probabilities, only_if
-from priorscope.sklearn._left_out import closed_form, folds_of, may_be_closed, refitted, scores_of
+from priorscope.sklearn._folds import fit_by_groups, folds_of
+from priorscope.sklearn._left_out import closed_form, may_be_closed, refitted, scores_of
 from priorscope.sklearn._loss import METRICS, Problem, losses, probabilities, temperature
 from priorscope.sklearn._targets import Targets, read_targets
 
@@ -132,8 +132,11 @@ class Shortlist(EitherTask):
         self.input_shape = input_shape
         self.seed = seed
 
-    def fit(self, X: Any, y: ArrayLike) -> Shortlist:
-        """Measure every member on left-out rows, keep the best, and fit it to all rows."""
+    def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Shortlist:
+        """Measure every member on left-out rows, keep the best, and fit it to all rows.
+
+        Rows of one of the ``groups`` (n,), and rows that repeat each other or nearly, are left out together.
+        """
         self._check_settings()
         if y is None:
             raise ValueError("Shortlist requires y to be passed, but the target y is None.")
@@ -153,16 +156,20 @@ class Shortlist(EitherTask):
         if given.labels is not None:
             self.classes_ = given.classes
         metric = self.metric or ("squared" if given.labels is None else "error")
-        folds = folds_of(values, self.folds, given.labels is not None, self.seed)
+        structure = Structure.of(rows, given.scaled if given.labels is None else given.labels, groups=groups)
+        blocks = None if structure.single or structure.n_blocks == 1 else structure.blocks
+        known = None if groups is None else structure.blocks
+        folds = folds_of(values, self.folds, given.labels is not None, self.seed, blocks)
         members = self._deciding(metric)
         if len(members) == 1:
             name, estimator = members[0]
-            self.estimator_ = clone(estimator).fit(rows, values)
+            self.estimator_ = fit_by_groups(clone(estimator), rows, values, known)
             contenders: tuple[Contender, ...] = (Contender(name, None, None, "not compared"),)
         else:
-            name, contenders = self._choose(rows, values, given, folds, metric)
-        self.report_ = ShortlistReport(name, contenders, metric, len(rows), len(folds), self.encoding_.notes)
-        self._calibrate(rows, values, given, folds)
+            name, contenders = self._choose(rows, values, given, folds, metric, blocks, known)
+        notes = (*self.encoding_.notes, *structure.notes)
+        self.report_ = ShortlistReport(name, contenders, metric, len(rows), len(folds), notes)
+        self._calibrate(rows, values, given, folds, known)
         return self
 
     def _check_settings(self) -> None:
@@ -187,10 +194,17 @@ class Shortlist(EitherTask):
         return [(n, e if isinstance(e, BalancedDecision) else BalancedDecision(e)) for n, e in self.members]
 
     def _choose(
-        self, rows: Array, values: NDArray[np.generic], given: Targets, folds: list[NDArray[np.int64]], metric: str
+        self,
+        rows: Array,
+        values: NDArray[np.generic],
+        given: Targets,
+        folds: list[NDArray[np.int64]],
+        metric: str,
+        blocks: NDArray[np.int64] | None,
+        groups: NDArray[np.int64] | None,
     ) -> tuple[str, tuple[Contender, ...]]:
         """Measure the members; the best one, or an average, is left fitted in ``estimator_``."""
-        problem = Problem(given.scaled, given.labels, np.ones(len(rows)))
+        problem = Problem(given.scaled, given.labels, np.ones(len(rows)), blocks)
         classes = None if problem.labels is None else self.classes_
         found: list[tuple[Contender, BaseEstimator | None]] = []
         every: list[Array] = []
@@ -198,10 +212,10 @@ class Shortlist(EitherTask):
         for name, estimator in members:
             fitted, scores, how = None, None, "closed form"
             if may_be_closed(estimator):
-                fitted, scores = closed_form(estimator, rows, values, problem.targets, folds)
+                fitted, scores = closed_form(estimator, rows, values, problem.targets, folds, groups)
             if scores is None:
                 how = "refitted"
-                scores = refitted(estimator, rows, values, folds, classes)
+                scores = refitted(estimator, rows, values, folds, classes, groups)
                 scores = scores if classes is not None else (scores - given.mean) / given.scale
             loss, error = _loss(scores, problem, metric)
             found.append((Contender(name, loss, error, how), fitted))
@@ -211,7 +225,7 @@ class Shortlist(EitherTask):
 
         def whole_fit(i: int) -> BaseEstimator:
             made = found[i][1]
-            return made if made is not None else clone(members[i][1]).fit(rows, values)
+            return made if made is not None else fit_by_groups(clone(members[i][1]), rows, values, groups)
 
         near = not_told_apart(every, problem, self.average) if metric != "balanced" else order[:1]
         if len(near) < 2:
@@ -224,13 +238,18 @@ class Shortlist(EitherTask):
         return name, (Contender(name, *_loss(scores, problem, metric), "averaged"), *contenders)
 
     def _calibrate(
-        self, rows: Array, values: NDArray[np.generic], given: Targets, folds: list[NDArray[np.int64]]
+        self,
+        rows: Array,
+        values: NDArray[np.generic],
+        given: Targets,
+        folds: list[NDArray[np.int64]],
+        groups: NDArray[np.int64] | None,
     ) -> None:
         """For classes and a member without probabilities: the temperature at which its left-out scores are best."""
         self._beta = None
         if given.labels is None or isinstance(self.estimator_, Averaged) or gives_probabilities(self.estimator_):
             return
-        scores = refitted(clone(self.estimator_), rows, values, folds, self.classes_)
+        scores = refitted(clone(self.estimator_), rows, values, folds, self.classes_, groups)
         self._beta = temperature(scores, given.labels, np.ones(len(rows)))
 
     def _rows(self, X: Any) -> Array:
@@ -287,4 +306,4 @@ def _loss(scores: Array, problem: Problem, metric: str) -> tuple[float, float]:
         area = roc_auc_score(problem.labels, p[:, 1] if binary else p, multi_class="ovr")
         return 1 - float(area), float(np.sqrt(area * (1 - area) / len(scores)))
     each = losses(scores, problem, metric)
-    return float(each.mean()), float(sem(each))
+    return float(each.mean()), problem.uncertainty(each)

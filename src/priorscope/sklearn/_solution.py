@@ -12,8 +12,9 @@ from torch import Tensor
 from priorscope.contracts import KernelModel, kernel_matrix
 from priorscope.inference import RIDGES, RidgePath
 from priorscope.printing import printed
+from priorscope.sklearn._folds import folds_of
 from priorscope.sklearn._loss import Problem, losses
-from priorscope.sklearn._search import Candidate, Found
+from priorscope.sklearn._search import Candidate, Found, left_out
 
 __all__ = ["Solution", "diagonal_of", "by_landmarks", "by_margins", "by_ridge"]
 
@@ -49,8 +50,7 @@ def by_ridge(found: Found, x: Tensor, problem: Problem) -> Solution:
     ridge = found.rival.ridge
     coefficients = found.path.solve(problem.targets, ridge)
     offset = found.path.intercept(problem.targets, found.kernel @ coefficients)
-    (diagonal,) = found.path.diagonal([ridge])
-    return Solution(x, coefficients, offset, found.scores, ridge, 1.0 / np.sqrt(diagonal))
+    return Solution(x, coefficients, offset, found.scores, ridge, found.path.left_out_spread(ridge, problem.blocks))
 
 
 def by_landmarks(
@@ -120,7 +120,7 @@ def _featured(phi: Array, problem: Problem, metric: str, ridge: float | None) ->
     ridges = path.scale * RIDGES if ridge is None else np.array([max(float(ridge), 1e-10 * path.scale)])
     best: tuple[float, float, Array] | None = None
     for r in ridges:  # one by one: all at once would hold n x outputs x ridges
-        (scores,) = path.leave_one_out(problem.targets, [r])
+        (scores,) = left_out(path, problem, [r])
         loss = float(losses(scores, problem, metric).mean())
         if best is None or loss < best[0]:
             best = loss, float(r), scores
@@ -134,24 +134,17 @@ def by_margins(found: Found, x: Tensor, problem: Problem, *, metric: str, seed: 
     scikit-learn's ``SVC`` solves :math:`\\min \\frac12\\|f\\|^2 + C\\sum_i w_i(1 - y_i f(x_i))_+`; the scores are halved and
     shifted so that margins of one stand for the targets 0 and 1.
     """
-    from sklearn.model_selection import KFold, StratifiedKFold
-
     assert found.kernel is not None
     assert found.path is not None
     assert problem.labels is not None
     scale = found.path.scale
     K = found.kernel / scale
-    least = int(np.bincount(problem.labels).min())
-    folds = min(FOLDS, least) if least >= 2 else FOLDS
-    splitter = (
-        StratifiedKFold(folds, shuffle=True, random_state=seed)
-        if least >= 2
-        else KFold(min(folds, len(K)), shuffle=True, random_state=seed)
-    )
+    parts = folds_of(problem.labels, FOLDS, True, seed, problem.blocks)
     best: tuple[float, float, Array] | None = None
     for C in MARGINS:
         scores = np.zeros_like(problem.targets)
-        for train, test in splitter.split(K, problem.labels):
+        for test in parts:
+            train = np.setdiff1d(np.arange(len(K)), test)
             alpha, b = _one_against_others(K[np.ix_(train, train)], problem.part(train), C)
             scores[test] = K[np.ix_(test, train)] @ alpha + b
         key = float(
@@ -161,7 +154,7 @@ def by_margins(found: Found, x: Tensor, problem: Problem, *, metric: str, seed: 
             best = key, C, scores
     assert best is not None
     alpha, b = _one_against_others(K, problem, best[1])
-    note = f"support vector machines with C = {best[1]:g}, chosen by {folds} folds"
+    note = f"support vector machines with C = {best[1]:g}, chosen by {len(parts)} folds"
     return Solution(x, alpha / scale, b, best[2], found.rival.ridge, np.ones(len(K)), notes=(note,))
 
 

@@ -48,16 +48,23 @@ class Spread:
         return found
 
 
-def radius(standardised: Array, level: float) -> float:
+def radius(standardised: Array, level: float, blocks: NDArray[np.int64] | None = None) -> float:
     r"""The quantile of left-out residuals :math:`|e_i|/s_i` that covers ``level`` of new ones.
 
     Its rank is :math:`\lceil (n+1)\,\text{level}\rceil` as for conformal intervals (Barber et al. 2021, the jackknife; exact
-    coverage is theirs for splits, near it for leave-one-out of stable fits).
+    coverage is theirs for splits, near it for leave-one-out of stable fits). Samples of one block share the weight of one: a
+    new row is then one of a new block (Dunn, Wasserman & Ramdas 2023, JASA 118, 2491, their pooled quantile).
 
     Example:
         >>> radius(np.arange(1.0, 100.0), 0.9)
         90.0
     """
-    ordered = np.sort(np.abs(standardised))
-    rank = min(int(np.ceil((len(ordered) + 1) * level)), len(ordered))
-    return float(ordered[rank - 1])
+    size = np.abs(standardised)
+    order = np.argsort(size, kind="stable")
+    if blocks is None:
+        rank = min(int(np.ceil((len(order) + 1) * level)), len(order))
+        return float(size[order[rank - 1]])
+    ids, counts = np.unique(blocks, return_inverse=True, return_counts=True)[1:]
+    reached = (1.0 / counts)[ids][order].cumsum()  # blocks
+    rank = int(np.searchsorted(reached, level * (len(counts) + 1) - 1e-9))
+    return float(size[order[min(rank, len(order) - 1)]])

@@ -86,7 +86,9 @@ def test_spread_of_left_out_blocks_is_that_of_a_process_without_them(problem):
         for i in range(0, 25, 4):
             rest = ids != ids[i]
             A, k = np.linalg.inv(K[np.ix_(rest, rest)] + 0.1 * np.diag(1 / w[rest])), K[i, rest]
-            free = (1 - (A @ k).sum()) ** 2 / A.sum()  # of a constant with a broad prior (Rasmussen & Williams, eq. 2.42)
+            free = (
+                1 - (A @ k).sum()
+            ) ** 2 / A.sum()  # of a constant with a broad prior (Rasmussen & Williams, eq. 2.42)
             known = K[i, i] - k @ A @ k + free + 0.1 / w[i]  # and the noise of the sample itself
             np.testing.assert_allclose(got[i] ** 2 / w[i], known, rtol=1e-9)
 

@@ -149,9 +149,18 @@ class FeatureMachine:
         return any(isinstance(v, str) for v in (self.power, self.diagonal, self.bandwidth, self.ridge))
 
     def fit(
-        self, model: FeatureKernel, data: Samples, seed: int = 0, *, weights: NDArray[np.float64] | None = None
+        self,
+        model: FeatureKernel,
+        data: Samples,
+        seed: int = 0,
+        *,
+        weights: NDArray[np.float64] | None = None,
+        blocks: NDArray[np.int64] | None = None,
     ) -> FittedFeatures:
-        """Choose what is not given, and learn; ``weights`` (n,) of the samples. The seed draws rows, folds and landmarks."""
+        """Choose what is not given, and learn; ``weights`` (n,) of the samples, ``blocks`` (n,) of those left out together.
+
+        The seed draws rows, folds and landmarks.
+        """
         started = clock.perf_counter()
         x, y = check_data(data)
         model = require(
@@ -163,7 +172,7 @@ class FeatureMachine:
         n = len(x)
         w = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
         model = settled(model, x)
-        learning = Learning(model, self.kind, x, y.double().numpy(), w)
+        learning = Learning(model, self.kind, x, y.double().numpy(), w, blocks)
         plan = self._plan(learning, seed) if self.chooses else None
         setting = self._setting(plan)
         rounds = self.rounds if plan is None else plan.rounds

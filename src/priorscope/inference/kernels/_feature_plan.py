@@ -13,6 +13,7 @@ from torch import Tensor
 
 from priorscope.contracts import FeatureKernel, kernel_matrix
 from priorscope.inference.kernels._feature_map import FeatureSetting, feature_map
+from priorscope.inference.ridge import RidgePath
 from priorscope.printing import printed
 
 if TYPE_CHECKING:
@@ -34,10 +35,30 @@ class Learning:
     x: Tensor
     targets: Array
     weights: Array
+    blocks: NDArray[np.int64] | None = None  # samples that are left out together
 
     def part(self, rows: NDArray[np.int64]) -> Learning:
         """Some of the rows."""
-        return replace(self, x=self.x[rows], targets=self.targets[rows], weights=self.weights[rows])
+        blocks = None if self.blocks is None else self.blocks[rows]
+        return replace(self, x=self.x[rows], targets=self.targets[rows], weights=self.weights[rows], blocks=blocks)
+
+    def left_out(self, path: RidgePath, ridges: Array) -> Array:
+        """Predictions (ridges, n, outputs) of each sample without it, or without its block."""
+        if self.blocks is None:
+            return path.leave_one_out(self.targets, ridges)
+        return path.leave_out(self.targets, ridges, self.blocks)
+
+    def order(self, seed: int) -> NDArray[np.int64]:
+        """All rows in a random order, those of one block together."""
+        mixed = np.random.default_rng([seed, 11]).permutation(len(self.x))
+        if self.blocks is None:
+            return mixed
+        first = np.unique(self.blocks[mixed], return_index=True, return_inverse=True)
+        return mixed[np.argsort(first[1][first[2]], kind="stable")]
+
+    def apart(self, rows: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The rows whose block has none of the others."""
+        return rows if self.blocks is None else rows[~np.isin(self.blocks[rows], self.blocks[others])]
 
     def gram(self, model: FeatureKernel) -> Array:
         """The kernel of the rows with each other."""

@@ -156,9 +156,9 @@ def race_features(
     that ridge or the best one without features, by closed-form leave-one-out over a path of ridges on 200 rows; bandwidth and
     ridge of the winner are then refined. The kernel without features beside it has its own bandwidth or the winner's.
     """
-    order = np.random.default_rng([seed, 11]).permutation(len(learning.x))
+    order = learning.order(seed)
     m = min(LEARN, 2 * len(order) // 3)
-    rows = np.sort(order[m : m + JUDGE])
+    rows = np.sort(learning.apart(order[m:], order[:m])[:JUDGE])
     own = learning.part(np.sort(order[:m]))
     race = _Race(own, learning.part(rows), ridge is None, isinstance(bandwidth, str), {})
     start = FeatureSetting(
@@ -192,5 +192,5 @@ def _first_ridge(learning: Learning, model: FeatureKernel) -> float:
     """The best ridge without features by leave-one-out, in units of the mean eigenvalue."""
     few = learning.part(np.arange(min(FEW, len(learning.x))))
     path = RidgePath.of_kernel(few.gram(model), few.weights)
-    scores = path.leave_one_out(few.targets, path.scale * RIDGES)
+    scores = few.left_out(path, path.scale * RIDGES)
     return float(RIDGES[int(np.argmin([few.error(s) for s in scores]))])

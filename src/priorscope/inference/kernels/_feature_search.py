@@ -55,8 +55,13 @@ def plan_features(
     the M of all rows would flatter, for M has seen the row.
     """
     n = len(learning.x)
-    order = np.random.default_rng([seed, 11]).permutation(n)
+    order = learning.order(seed)
     parts = [order[k::folds] for k in range(folds)]
+    if learning.blocks is not None:
+        rank = np.unique(learning.blocks, return_inverse=True)[1]
+        turn = np.random.default_rng([seed, 11]).permutation(int(rank.max()) + 1)[rank] % folds
+        parts = [order[turn[order] == k] for k in range(folds)]
+        parts = [part for part in parts if len(part)]
     ridges = RIDGES if ridge is None else np.array([ridge])
     seen: dict[FeatureSetting, _Trial] = {}
     firsts: dict[float, _First] = {}
@@ -172,13 +177,13 @@ def _best_ridge(scores: Array, learning: Learning) -> tuple[float, int, Array]:
 
 def _left_out(K: Array, learning: Learning, ridges: Array) -> Array:
     path = RidgePath.of_kernel(K, learning.weights)
-    return path.leave_one_out(learning.targets, path.scale * ridges)
+    return learning.left_out(path, path.scale * ridges)
 
 
 def _fitted(K: Array, learning: Learning, ridges: Array) -> tuple[float, Array]:
     """The best ridge by leave-one-out, in units of the mean eigenvalue, and the coefficients with it."""
     path = RidgePath.of_kernel(K, learning.weights)
-    found = path.leave_one_out(learning.targets, path.scale * ridges)
+    found = learning.left_out(path, path.scale * ridges)
     errors = (((found - learning.targets) ** 2).mean(2) * learning.weights).sum(1)
     best = float(ridges[int(errors.argmin())])
     return best, path.solve(learning.targets, path.scale * best)
