@@ -133,7 +133,8 @@ def _learnt(
     x = base.inputs(rows)
     machine = FeatureMachine(kind=kind, landmarks=len(x) if landmarks is None else min(landmarks, 2000))
     data = Split(x, torch.from_numpy(problem.targets))
-    fit = machine.fit(base.model, data, seed, weights=problem.weights, blocks=problem.blocks)  # type: ignore[arg-type]
+    model: FeatureKernel = base.model  # type: ignore[assignment]  # what it lacks is told by fit
+    fit = machine.fit(model, data, seed, weights=problem.weights, blocks=problem.blocks)
     assert fit.plan is not None
     part = problem.part(fit.plan.rows)
     plain, learnt = (float(losses(s, part, metric).mean()) for s in (fit.plan.plain, fit.plan.scores))

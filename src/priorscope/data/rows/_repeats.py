@@ -65,8 +65,9 @@ def number_equal(x: Array) -> Ids:
         return np.zeros(len(x), dtype=np.int64)
     odd = np.random.default_rng(0).integers(0, 2**63, x.shape[1]).astype(np.uint64) * np.uint64(2) + np.uint64(1)
     key = np.zeros(len(x), dtype=np.uint64)
-    for column, factor in zip(x.T, odd, strict=True):
-        key += _mixed((np.rint(column / ROUNDING) + 0.0).view(np.uint64)) * factor  # 0.0 makes one zero of two
+    for j in range(x.shape[1]):
+        bits = (np.rint(x[:, j] / ROUNDING) + 0.0).view(np.uint64)  # 0.0 makes one zero of two
+        key += _mixed(bits) * odd[j]
     found: Ids = np.unique(key, return_inverse=True)[1].astype(np.int64)
     return found
 

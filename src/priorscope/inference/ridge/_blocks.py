@@ -33,8 +33,7 @@ def solve_blocks(blocks: Array, right: Array) -> Array:
         [[[0.5]]]
     """
     if blocks.shape[1] < _SMALL:
-        small: Array = np.linalg.solve(blocks, right)
-        return small
+        return np.asarray(np.linalg.solve(blocks, right), dtype=np.float64)
     found = np.empty(right.shape)
     for k, block in enumerate(blocks):
         _, found[k], failed = sla.lapack.dposv(block, right[k], lower=1)
