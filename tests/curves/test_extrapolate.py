@@ -87,11 +87,46 @@ def test_few_points_far_targets_and_few_mistakes_are_told():
     assert 0 < perfect.estimate.value < perfect.estimate.high < 0.01
 
 
+NOISES = ({"tests": 300}, {"tests": 1}, {"errors_se": 0.02}, {"errors_se": 0.0}, {})
+
+
+@pytest.mark.parametrize("noise", NOISES, ids=str)
+@pytest.mark.parametrize("sizes", [[2], [64], [10**6], [64, 64], [64, 128], [2, 4, 8, 16], [64, 91, 128, 4096, 65536]])
+def test_finite_errors_of_at_least_zero_are_always_answered(sizes, noise):
+    last, k = float(sizes[-1]), len(sizes)
+    shapes = {
+        "zero": np.zeros(k),
+        "one": np.ones(k),
+        "equal": np.full(k, 0.5),
+        "rising": np.linspace(0.1, 0.9, k),
+        "dropping": np.append(np.ones(k - 1), 0.0),
+        "tiny": np.full(k, 1e-9),
+    }
+    curves = {name: Curve(sizes, errors, **noise) for name, errors in shapes.items()}
+    with np.errstate(all="raise", under="ignore"):
+        for to in (1.0, last, 10 * last, 1e9):
+            found = extrapolate_many(curves, to=to)
+            for one in found.each.values():
+                ends = one.estimate
+                assert 0 <= ends.low <= ends.value <= ends.high < np.inf
+                assert to < last or ends.high <= one.at(last).high * (1 + 1e-12)
+                assert "tests" not in noise or ends.high <= 1
+            assert to != last or found.estimates["zero"].value < found.estimates["equal"].value
+            assert np.isfinite(found.best_error().high)
+
+
+def test_a_loss_below_its_standard_error_and_a_loss_of_zero_are_told():
+    found = ps.extrapolate(SIZES, np.append(falling()[:-1], 0.0), to=4096)
+    assert [c.kind for c in found.cautions] == [CurveCautionKind.NO_MISTAKES]
+    assert "exactly zero" in found.warnings[0]
+    within = ps.extrapolate([500], [1e-9], to=500, errors_se=0.02).estimate
+    assert within.low < 0.01 < within.high < 0.1  # half of the standard error, give or take two of them
+
+
 @pytest.mark.parametrize(
     ("sizes", "errors", "options", "words"),
     [
-        ([64, 128], [0.3, 0.0], {}, "errors above 0"),
-        ([64, 128], [0.3, -0.1], {"tests": 9}, "errors above 0"),
+        ([64, 128], [0.3, -0.1], {"tests": 9}, "errors of at least 0"),
         ([64, 128], [30.0, 20.0], {"tests": 100}, "Give 0.12 rather than 12 %"),
         ([64, 128], [0.3], {}, "2 of them as there are sizes"),
         ([], [], {}, "finite numbers in sizes"),

@@ -45,8 +45,10 @@ class CurveCaution:
         return self.words
 
 
-def cautions_of(points: Points, to: float, scatter: float, mistakes: float | None) -> tuple[CurveCaution, ...]:
-    """List what to be careful about; ``scatter``: what an ordinary point is off, ``mistakes``: counted at the largest size."""
+def cautions_of(
+    points: Points, to: float, scatter: float, mistakes: float | None, counted: bool
+) -> tuple[CurveCaution, ...]:
+    """List what to be careful about; ``scatter``: what an ordinary point is off, ``mistakes``: at the last size."""
     found = []
     sizes = len(np.unique(points.sizes))
     if sizes < 3:
@@ -81,7 +83,9 @@ def cautions_of(points: Points, to: float, scatter: float, mistakes: float | Non
         found.append(
             CurveCaution(
                 CurveCautionKind.NO_MISTAKES,
-                f"about {mistakes:.0f} mistakes were counted at the largest size: more test rows would say more",
+                f"about {mistakes:.0f} mistakes were counted at the largest size: more test rows would say more"
+                if counted
+                else "some losses are exactly zero: how small they truly are was not measured",
             )
         )
     return tuple(found)

@@ -63,6 +63,8 @@ def extrapolate(
         rows = np.broadcast_to(np.asarray(tests, dtype=float), points.sizes.shape)
         last = int(np.argmax(np.asarray(sizes, dtype=float)))
         mistakes = float(rows[last] * np.asarray(errors, dtype=float)[last])
+    elif not np.all(np.asarray(errors, dtype=float) > 0):
+        mistakes = 0.0
     estimate = interval_at(posterior, float(to), level, tests is not None)
     order = np.argsort(np.asarray(sizes, dtype=float), kind="stable")
     return Extrapolation(
@@ -73,6 +75,6 @@ def extrapolate(
         np.asarray(errors, dtype=float)[order],
         kind,
         tests is not None,
-        cautions_of(points, float(to), scatter, mistakes),
+        cautions_of(points, float(to), scatter, mistakes, tests is not None),
         posterior,
     )

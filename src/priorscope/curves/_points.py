@@ -10,6 +10,7 @@ from priorscope.curves._shapes import Points
 __all__ = ["read_points"]
 
 Array = NDArray[np.float64]
+_TINY = 1e-12  # what a curve of nothing but zeros is taken for
 
 
 def _numbers(name: str, values: ArrayLike, length: int | None) -> Array:
@@ -28,6 +29,12 @@ def _numbers(name: str, values: ArrayLike, length: int | None) -> Array:
     return found
 
 
+def _above_zero(losses: Array) -> Array:
+    """Losses of exactly zero as a thousandth of the smallest other one, so that they keep a logarithm."""
+    some = losses[losses > 0]
+    return np.maximum(losses, max(1e-3 * float(some.min()), _TINY) if len(some) else _TINY)
+
+
 def read_points(
     sizes: ArrayLike,
     errors: ArrayLike,
@@ -41,16 +48,18 @@ def read_points(
 
     A share of mistakes e among m tests has the relative variance (1 - e) / (e m), of which the part ``shared`` is luck of the
     test rows that all sizes have in common; mistakes are counted with one half more, as by Jeffreys (Brown, Cai & DasGupta 2001,
-    Stat. Sci. 16, sec. 4.3), so that no mistake at all keeps a logarithm. Standard errors are each point's own.
+    Stat. Sci. 16, sec. 4.3), so that no mistake at all keeps a logarithm. Standard errors are each
+    point's own; a loss below half of its standard error cannot be told from that half, and a loss of zero is taken for a
+    thousandth of the smallest other one.
     """
     n = _numbers("sizes", sizes, None)
     e = _numbers("errors", errors, len(n))
     if (n < 1).any():
         raise ValueError(f"extrapolate needs sizes of at least 1 training sample; got {n.min():g}.")
-    if (e < 0).any() or (tests is None and (e == 0).any()):
+    if (e < 0).any():
         raise ValueError(
-            f"extrapolate needs errors above 0; got {e.min():g}. Where errors are shares of mistakes, say by tests= how many "
-            "rows are behind each: then none may be wrong. Of a loss below zero, extrapolate what lies above its lowest value."
+            f"extrapolate needs errors of at least 0; got {e.min():g}. Of a loss below zero, extrapolate what lies above its "
+            "lowest possible value."
         )
     if tests is not None and errors_se is not None:
         raise ValueError("extrapolate takes tests= (rows behind each share) or errors_se= (standard errors), not both.")
@@ -74,7 +83,9 @@ def read_points(
         se = _numbers("errors_se", errors_se, len(n))[order]
         if (se < 0).any():
             raise ValueError(f"extrapolate needs standard errors of at least 0; got {se.min():g}.")
+        e = _above_zero(np.maximum(e, 0.5 * se))
         own = (se / e) ** 2
     else:
+        e = _above_zero(e)
         own = np.zeros_like(e)
     return Points(n, e, own + 1e-6, common, float(repeats))
