@@ -85,6 +85,7 @@ def _samples(path: Path, target: str | None) -> tuple[Any, Any, tuple[str, ...],
     found = read_file(path, target)
     frame = found if isinstance(found, Frame) else found.frame(target or "y")
     if frame is None:
+        assert not isinstance(found, Frame)
         return *_with_targets(found, path), target
     name = _target(frame.names, target if isinstance(found, Frame) else target or "y", path.name)
     samples = frame.samples(name)

@@ -54,7 +54,7 @@ def _is_array(value: object) -> bool:
 
 HOLED = Rule(
     "an array of numbers {name}, NaN where one is missing",
-    lambda value: _is_array(value) and not np.iscomplexobj(value),
+    lambda value: _is_array(value) and not np.iscomplexobj(np.asarray(value)),
 )
 """The rule for an array in which NaN marks what is missing.
 

@@ -63,7 +63,8 @@ def number_equal(x: Array) -> Ids:
     """
     if not x.shape[1]:
         return np.zeros(len(x), dtype=np.int64)
-    odd = np.random.default_rng(0).integers(0, 2**63, x.shape[1]).astype(np.uint64) * np.uint64(2) + np.uint64(1)
+    odd = np.asarray(np.random.default_rng(0).integers(0, 2**63, x.shape[1]), dtype=np.uint64)
+    odd = odd * np.uint64(2) + np.uint64(1)
     key = np.zeros(len(x), dtype=np.uint64)
     for j in range(x.shape[1]):
         bits = (np.rint(x[:, j] / ROUNDING) + 0.0).view(np.uint64)  # 0.0 makes one zero of two

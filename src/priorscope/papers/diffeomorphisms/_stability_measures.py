@@ -95,7 +95,10 @@ RESIDUAL = ("residual-stride-bn", "resnet18")
 
 def distance_from_one(frame: pd.DataFrame, column: str) -> Measured:
     """The factor by which a column differs from one, in the data set and network where it does so most (geometric means)."""
-    cells = {f"{m} on {d}": geometric(part[column]) for (m, d), part in frame.groupby(["model", "data"], sort=False)}
+    cells = {
+        f"{m} on {d}": geometric(part[column].to_numpy())
+        for (m, d), part in frame.groupby(["model", "data"], sort=False)
+    }
     folded = {
         name: Interval(max(i.value, 1 / i.value), max(1.0, i.low, 1 / i.high), max(i.high, 1 / i.low))
         for name, i in cells.items()

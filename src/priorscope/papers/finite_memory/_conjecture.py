@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -79,7 +80,8 @@ def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
             alt.Color("m:N", title="plays remembered m"),
         )
     )
-    return line + alt.Chart().mark_rule(strokeDash=[4, 4]).encode(y=alt.datum(1))
+    both: alt.TopLevelMixin = line + alt.Chart().mark_rule(strokeDash=[4, 4]).encode(y=alt.datum(1))
+    return both
 
 
 CLAIMS = (
@@ -88,18 +90,14 @@ CLAIMS = (
         f"{SOURCE}, Sec. 6",
         "for r to zero no policy with the last plays as memory is better than the best necklace policy (conjectured there; "
         "the best found with m = 3 and m = 4 are said to be necklace policies)",
-        checks=tuple(
-            Check(f"least q over q*, m = {m}", lambda table, m=m: least_over_limit(table, m), at_least(1))
-            for m in (3, 4)
-        ),
+        checks=tuple(Check(f"least q over q*, m = {m}", partial(least_over_limit, m=m), at_least(1)) for m in (3, 4)),
     ),
     Claim(
         "M.14",
         f"{SOURCE}, Theorem 4.3 and Fig. 4 C",
         "for m = 2 and m = 3 the best policies that are learnt come to the necklaces' q* for r to zero",
         checks=tuple(
-            Check(f"least q over q*, m = {m}", lambda table, m=m: least_over_limit(table, m), near(1, within=0.05))
-            for m in (2, 3)
+            Check(f"least q over q*, m = {m}", partial(least_over_limit, m=m), near(1, within=0.05)) for m in (2, 3)
         ),
     ),
 )

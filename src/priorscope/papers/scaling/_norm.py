@@ -124,7 +124,8 @@ def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
         n, norms, below = law(table)
     except NotMeasured:
         frame = table[["n_weights", "norm_test"]]
-        return alt.Chart(frame).mark_point().encode(x="n_weights:Q", y="norm_test:Q")
+        alone: alt.TopLevelMixin = alt.Chart(frame).mark_point().encode(x="n_weights:Q", y="norm_test:Q")
+        return alone
     mean = np.exp(np.log(norms).mean(0))
     _, star = divergence(n, mean, stars(n, below))
     rows = pd.DataFrame({"distance": np.tile(n - star, len(norms)), "norm": norms.ravel()})
@@ -132,7 +133,8 @@ def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
     x = alt.X("distance:Q", title="N − N*").scale(type="log", nice=False)
     y = alt.Y("norm:Q", title="norm of the output on test points").scale(type="log", nice=False)
     points = alt.Chart(rows).mark_point(filled=True, size=14, opacity=0.5).encode(x, y)
-    return points + alt.Chart(slope).mark_line(strokeDash=[4, 4]).encode(x, y)
+    both: alt.TopLevelMixin = points + alt.Chart(slope).mark_line(strokeDash=[4, 4]).encode(x, y)
+    return both
 
 
 CLAIMS = (

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import pandas as pd
 import torch
@@ -143,7 +143,7 @@ def _apart(
     if is_kernel_model(model):
         kernel = partial(kernel_matrix, settled(model, x))
     else:
-        kernel = model
+        kernel = cast(KernelFunction, model)
     return kernel(x, x).double(), [(kernel(z, x).double(), kernel(z, z).double()) for z in moved]
 
 
