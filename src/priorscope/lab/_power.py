@@ -8,6 +8,7 @@ import numpy as np
 from scipy.stats import chi2, norm
 from scipy.stats import t as student
 
+from priorscope.checks import checked, whole
 from priorscope.lab._expect import Expectation
 from priorscope.statistics import Interval
 
@@ -30,6 +31,7 @@ def _truth(interval: Interval, expect: Expectation) -> float:
     return sum(ends) / 2 if all(map(math.isfinite, ends)) else float(interval.value)
 
 
+@checked(draws=whole(0))
 def power(interval: Interval, expect: Expectation, draws: int = 0) -> float | None:
     r"""The chance that as many other draws would give *holds* (or *with changes*), if the claim were true.
 
@@ -59,6 +61,7 @@ def power(interval: Interval, expect: Expectation, draws: int = 0) -> float | No
     return float(inside.clip(0).mean())
 
 
+@checked(draws=whole(0))
 def more_draws(interval: Interval, expect: Expectation, draws: int = 0) -> float | None:
     r"""How many times the draws would decide the check with a chance of 80 %, were the measured value the truth.
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from priorscope.checks import checked, whole
 from priorscope.lab._claim import Check, Claim, Measured, NotMeasured
 from priorscope.lab._expect import Expectation
 from priorscope.lab._power import more_draws, power
@@ -96,6 +97,7 @@ def judge_interval(interval: Interval, expect: Expectation) -> str:
     return "fails" if expect.excludes(interval.low, interval.high) else "not shown"
 
 
+@checked(draws=whole(0))
 def judge_claim(
     claim: Claim, table: pd.DataFrame, shortfall: Mapping[str, tuple[object, object]] | None = None, draws: int = 0
 ) -> Verdict:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from priorscope.checks import FRACTION, NOT_NEGATIVE, POSITIVE, checked, number, optional, whole
+from priorscope.checks import FRACTION, NOT_NEGATIVE, POSITIVE, checked, each, number, optional, whole
 from priorscope.contracts import Member, Needs, Samples
 from priorscope.inference._fitted import Fitted, Trajectory
 from priorscope.inference.networks._cycle import Cycle, Ended
@@ -31,6 +31,7 @@ _LOOKS = 100  # at held-out rows in a run, and rows of the trajectory
     batch_size=whole(),
     weight_decay=NOT_NEGATIVE,
     warm=number(least=0, below=1),
+    betas=each(number(least=0, below=1)),
     smoothing=number(least=0, below=1),
     patience=FRACTION,
     clip=optional(POSITIVE),

@@ -8,7 +8,7 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 
-from priorscope.checks import POSITIVE, checked, number, whole
+from priorscope.checks import POSITIVE, checked, each, number, whole
 
 __all__ = ["TabularNetwork"]
 
@@ -55,6 +55,7 @@ class _Shared(nn.Module):
     members=whole(),
     dropout=number(least=0, below=1),
     frequency=POSITIVE,
+    plain=each(whole(0), empty=True),
 )
 class TabularNetwork(nn.Module):
     """Outputs (n, members, outputs) of networks that differ in signs, scales, biases and readouts and share all else.

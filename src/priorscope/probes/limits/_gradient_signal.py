@@ -26,7 +26,7 @@ __all__ = ["GradientSignal", "all_signs", "gradient_signal", "walsh_hadamard"]
 _MOST_BITS = 16
 
 
-@guarded()
+@guarded(n=whole())
 def all_signs(n: int, dtype: torch.dtype = torch.float64) -> Tensor:
     """All inputs of n bits ±1 (2^n, n); bit k of the row's number decides the sign of column k.
 
