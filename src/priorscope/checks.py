@@ -216,7 +216,8 @@ def check(who: str, name: str, value: object, rule: Rule) -> None:
     """
     if not rule.accepts(value):
         advice = f" {rule.advice}" if rule.advice else ""
-        raise ValueError(f"{who} needs {rule.wanted.format(name=name)}; got {value!r}.{advice}")
+        got = " ".join(repr(value).split())  # arrays and tensors print in several lines
+        raise ValueError(f"{who} needs {rule.wanted.format(name=name)}; got {got}.{advice}")
 
 
 def no_options(who: str, options: Mapping[str, object], why: str) -> None:

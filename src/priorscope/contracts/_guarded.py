@@ -223,7 +223,7 @@ def guarded(**rules: Rule) -> Callable[[Target], Target]:
 
     Example:
         >>> @guarded()
-        ... def largest(x: "Tensor") -> float:
+        ... def largest(x: Tensor) -> float:
         ...     return float(x.max())
         >>> largest(None)
         Traceback (most recent call last):

@@ -16,7 +16,12 @@ _LOOKS = 0.02  # share of the seconds after which the time that steps take is kn
 
 
 class Ended(StrEnum):
-    """What ended a training run."""
+    """What ended a training run.
+
+    Example:
+        >>> print(Ended.SECONDS)
+        the seconds were spent
+    """
 
     STEPS = "all steps were taken"
     HELD_OUT = "the held-out rows stopped getting better"
@@ -24,7 +29,12 @@ class Ended(StrEnum):
 
 
 def processor_seconds() -> float:
-    """Seconds of this thread where torch uses one, else of the process."""
+    """Seconds of this thread where torch uses one, else of the process.
+
+    Example:
+        >>> processor_seconds() <= processor_seconds()
+        True
+    """
     return time.thread_time() if torch.get_num_threads() == 1 else time.process_time()
 
 

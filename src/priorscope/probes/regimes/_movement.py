@@ -91,7 +91,7 @@ def half_times(fitted: FittedNetworks) -> Tensor:
     Example:
         >>> from types import SimpleNamespace as N
         >>> loss, times = torch.tensor([[4.0], [4.0], [3.0], [1.0]]), torch.tensor([0.0, 1.0, 10.0, 100.0])
-        >>> round(float(half_times(N(trajectory=N(loss=loss, times=times)))), 1)
+        >>> round(float(half_times(N(trajectory=N(loss=loss, times=times), predict=len, seconds=0.0))), 1)
         31.6
     """
     loss, times = fitted.trajectory.loss, fitted.trajectory.times

@@ -97,6 +97,8 @@ def learning_curve_exponent(
         True
     """
     bootstrap = None
+    if curve is None:
+        raise TypeError("learning_curve_exponent needs curve as a learning curve, or its sizes; got None.")
     if errors is None:
         sizes = np.asarray(curve.sizes, dtype=float)
         bootstrap = getattr(curve, "draws", None)
