@@ -67,10 +67,10 @@ class Frame:
 
         Example:
             >>> import pandas as pd
-            >>> frame = Frame.of(pd.DataFrame({"id": [1, 2, None], "size": [2.0, 3.0, None], "sum": [4.0, 5.0, 9.0]}))
+            >>> frame = Frame.of(pd.DataFrame({"id": [1, 2, 3, None], "size": [2.0, 3, 5, None], "sum": [4.0, 5, 6, 9]}))
             >>> found = frame.samples("sum")
             >>> found.names, len(found), found.notes[0]
-            (('size', 'sum'), 2, "1 of 3 rows holds no input and is left out, such as data row 3 (sum 9)")
+            (('size', 'sum'), 3, '1 of 4 rows holds no input and is left out, such as data row 4 (sum 9)')
         """
         whole = self._with_inputs([c for c in self.columns if c.name != target], target)
         inputs = [c for c in whole.columns if c.name != target]
@@ -107,8 +107,8 @@ class Frame:
 
         Example:
             >>> import pandas as pd
-            >>> Frame.of(pd.DataFrame({"a": ["1", "2"], "b": ["x", ""]})).pandas().to_dict("list")
-            {'a': [1, 2], 'b': ['x', None]}
+            >>> Frame.of(pd.DataFrame({"a": ["1", "2"], "b": ["x", ""]})).pandas().isna().to_numpy().tolist()
+            [[False, False], [False, True]]
         """
         import pandas as pd
 
