@@ -8,7 +8,7 @@ export OMP_NUM_THREADS ?= 1
 export MKL_NUM_THREADS ?= 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: profile test test-all fuzz mutants check lint types docs format ledger browser clean
+.PHONY: profile test test-all fuzz mutants replay accept record check lint types docs format ledger browser clean
 
 profile: $(STAMP)
 	$(BIN)/priorscope profile digits --out report
@@ -28,6 +28,19 @@ SEED ?= 0
 COUNT ?= 100
 mutants: $(STAMP)
 	$(BIN)/python tools/mutants.py --count $(COUNT) --seed $(SEED)
+
+# What every function gave, call by call: `record` watches the suite and keeps calls, `replay` makes them again and tells what
+# moved, `accept ROOM=models.layers` writes what moved there.
+WATCHED ?= .watched
+replay: $(STAMP)
+	PYTHONPATH=tools $(BIN)/python -m recorder replay $(ROOM)
+
+accept: $(STAMP)
+	PYTHONPATH=tools $(BIN)/python -m recorder accept $(ROOM)
+
+record: $(STAMP)
+	PYTHONPATH=tools RECORD_TO=$(WATCHED) $(BIN)/python -m pytest -n 2 --dist loadscope -p recorder._watch || true
+	PYTHONPATH=tools $(BIN)/python -m recorder choose $(WATCHED)
 
 check: lint types docs test
 

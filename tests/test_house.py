@@ -381,6 +381,7 @@ WITHOUT_SOURCE = {
     "fuzz",
     "personas",
     "tools",
+    "recorded",
     "models",
 }  # models: what concerns all its rooms
 

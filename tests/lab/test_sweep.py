@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -191,3 +192,43 @@ def test_workers_leave_with_their_client_and_the_sweep_goes_on_later(toy, tmp_pa
         with ThreadPoolExecutor(20) as pool:  # naps side by side: the rest is soon done
             summary = sweep(toy.paper(toy.nap), toy.naps(40, 0.05, str(log)), runs, pool)
         assert (summary.ran, summary.skipped) == (40 - kept, kept)
+
+
+def test_clients_on_one_store_share_the_points(toy, tmp_path):
+    """Three clients at once: every point runs once, and each client ends with all of them."""
+    log, path = str(tmp_path / "log"), tmp_path / "s.sqlite"
+    paper = Paper("naps", "Naps", "nobody", 1, lambda scale: [], toy.nap)
+    points = [{"x": x, "nap": 0.02, "log": log, "seed": 0} for x in range(30)]
+    Store(path).close()
+
+    def client(_):
+        with Store(path) as store:
+            return sweep(paper, points, store, jobs=1, progress=False), len(store.table("naps"))
+
+    with ThreadPoolExecutor(3) as pool:
+        done = list(pool.map(client, range(3)))
+    assert sorted(int(line) for line in Path(log).read_text().split()) == list(range(30))
+    assert [rows for _, rows in done] == [30, 30, 30]
+    assert sum(s.ran for s, _ in done) == 30
+    assert all(s.ran + s.skipped == 30 for s, _ in done)
+    with Store(path) as store, store.transaction() as db:
+        assert db.execute("SELECT count(*) FROM running").fetchone() == (0,)
+
+
+def test_points_of_a_client_that_is_gone_or_silent_are_run_by_others(toy, tmp_path):
+    paper = Paper("squares", "Squares", "nobody", 1, lambda scale: [], toy.square)
+    points = [{"x": x, "seed": 0} for x in range(3)]
+    with Store(tmp_path / "s.sqlite") as store:
+        sweep(paper, points[:1], store, jobs=1, progress=False)  # makes the table of what is running
+        ended = subprocess.Popen([sys.executable, "-c", ""])
+        ended.wait()
+        now, here = time.time(), socket.gethostname()
+        rows = [
+            (paper.key(points[1]), f"{here}:{ended.pid}:gone", now),  # killed on this machine
+            (paper.key(points[2]), "another machine:1:silent", now - 61),  # not heard of for a minute
+        ]
+        with store.transaction() as db:
+            db.executemany("INSERT INTO running VALUES (?,?,?)", rows)
+        start = time.perf_counter()
+        assert sweep(paper, points, store, jobs=1, progress=False).ran == 2
+        assert time.perf_counter() - start < 30  # control: nobody waited for the minute to pass

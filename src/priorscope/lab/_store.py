@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -103,6 +105,10 @@ class Store:
                 "INSERT INTO failures (key, paper, version, point, attempt, traceback, code, at) VALUES (?,?,?,?,?,?,?,?)",
                 row,
             )
+
+    def transaction(self) -> AbstractContextManager[sqlite3.Connection]:
+        """One transaction of the file, for what the lab notes beside results."""
+        return self._file.transaction()
 
     def mark_scale(self, keys: Iterable[str], scale: str) -> None:
         """Note that stored points belong to a scale too (grids of two scales may share points)."""

@@ -132,6 +132,8 @@ class StoreFile:
         ):  # a store with checksums is never taken for an old one, which would get new ones
             found = ", ".join(columns) or "no columns"
             raise StoreError(f"store {self.path}: its table of results has {found}; {self.damaged()}.")
+        if tables:
+            self._look_through()
         self.summed = "checksum" in columns or not tables
         if self.readonly:
             return
@@ -144,6 +146,16 @@ class StoreFile:
             )
         elif not self.summed:
             self._add_checksums()
+
+    def _look_through(self) -> None:
+        """Refuse a file whose pages do not fit together, or whose results are other ones in the table than in its indexes.
+
+        A single wrong bit can end the table, or the search in an index, early; SQLite then reads fewer rows without a word.
+        ``integrity_check`` and not ``quick_check``, which does not look into indexes.
+        """
+        (found,) = self._connection.execute("PRAGMA integrity_check(1)").fetchone()
+        if found != "ok":
+            raise StoreError(f"store {self.path}: {' '.join(str(found).split())}; {self.damaged()}.")
 
     def _add_checksums(self) -> None:
         """Bring a store of layout 1 to layout 2, all or nothing, and say so."""

@@ -19,6 +19,7 @@ from priorscope.lab._executors import SerialExecutor, available_cores, one_threa
 from priorscope.lab._paper import Paper
 from priorscope.lab._point import Metrics, Point, encode_result
 from priorscope.lab._progress import Watcher, watch
+from priorscope.lab._running import Running
 from priorscope.lab._store import Store
 
 __all__ = ["Interrupted", "SweepSummary", "code_version", "sweep"]
@@ -139,7 +140,8 @@ def sweep(
     ``points`` is a list of points or the name of a scale. Without ``executor``, ``jobs`` local processes (default: the
     cores at hand) with one torch thread each; with one job, this process. A point that raises is tried ``retries`` more
     times; each traceback is kept (``store.failures()``). Workers never touch the store. After a kill or Ctrl-C the same
-    call goes on where it stopped.
+    call goes on where it stopped. Several clients may sweep into one store: each takes points that no other runs, and waits
+    at the end for those of the others; points of a client that is silent for a minute are anybody's.
 
     Example:
         >>> def run(point):
@@ -163,9 +165,10 @@ def sweep(
     todo = [point for key, point in wanted.items() if key not in there]
     if not todo:
         return SweepSummary(0, len(stored), 0, time.perf_counter() - start)
-    job = _Job(paper, store, scale, retries)
+    running = Running(store)
+    job = _Job(paper, store, scale, retries, running)
     try:
-        with watch(paper.name, len(todo), progress) as tell:
+        with running, watch(paper.name, len(todo), progress) as tell:
             if executor is not None:
                 job.run(todo, executor, _WINDOW, tell, single=not isinstance(executor, SerialExecutor))
             else:
@@ -174,7 +177,7 @@ def sweep(
         raise
     except KeyboardInterrupt as error:  # between two calls of run: while a pool starts or ends
         raise job.interrupted(len(todo)) from error
-    return SweepSummary(job.ran, len(stored), job.failed, time.perf_counter() - start)
+    return SweepSummary(job.ran, len(stored) + job.found, job.failed, time.perf_counter() - start)
 
 
 def _run_locally(job: _Job, todo: list[Point], jobs: int | None, tell: Watcher) -> None:
@@ -210,10 +213,10 @@ def _run_locally(job: _Job, todo: list[Point], jobs: int | None, tell: Watcher) 
 class _Job:
     """One sweep in progress: its counts, its attempts, and the only hand that writes the store."""
 
-    def __init__(self, paper: Paper, store: Store, scale: str | None, retries: int) -> None:
-        self.paper, self.store, self.scale, self.retries = paper, store, scale, retries
+    def __init__(self, paper: Paper, store: Store, scale: str | None, retries: int, running: Running) -> None:
+        self.paper, self.store, self.scale, self.retries, self.running = paper, store, scale, retries, running
         self.code = code_version()
-        self.ran = self.failed = 0
+        self.ran = self.failed = self.found = 0  # found: stored by another client meanwhile
         self.attempts: dict[str, int] = {}
 
     def run(
@@ -228,13 +231,23 @@ class _Job:
     ) -> list[Point]:
         """Run the points; gives those that were in flight when a pool of our ``own`` lost a worker."""
         waiting = todo if isinstance(todo, deque) else deque(todo)
-        total = self.ran + self.failed + len(waiting)
+        total = self.ran + self.failed + self.found + len(waiting)
         flying: dict[Future[_Finished], Point] = {}
+        theirs: list[Point] = []  # points that another client of the store runs now
         try:
-            while waiting or flying:
+            while waiting or flying or theirs:
                 while waiting and len(flying) < window:
-                    future = executor.submit(_execute, self.paper.run, waiting[0], single)
-                    flying[future] = waiting.popleft()
+                    if self._taken(waiting[0], theirs):
+                        future = executor.submit(_execute, self.paper.run, waiting[0], single)
+                        flying[future] = waiting[0]
+                    waiting.popleft()
+                if not flying:  # all that is left is with others: wait until they store it, or are silent
+                    tell(self.ran + self.found, self.failed)
+                    if theirs:
+                        time.sleep(_LOOK)
+                        waiting.extend(theirs)
+                        theirs.clear()
+                    continue
                 done, _ = wait(flying, timeout=_LOOK, return_when=FIRST_COMPLETED)
                 if isinstance(executor, ClusterExecutor):
                     executor.look(came=bool(done))
@@ -246,9 +259,10 @@ class _Job:
                             waiting.append(point)
                     else:
                         self._keep(point, finished)
-                    tell(self.ran, self.failed)
+                    tell(self.ran + self.found, self.failed)
         except BrokenExecutor:
             lost = self._keep_finished(flying)
+            waiting.extend(theirs)
             if own:
                 return lost
             raise
@@ -266,6 +280,18 @@ class _Job:
             stop_now(executor)
             raise
         return []
+
+    def _taken(self, point: Point, theirs: list[Point]) -> bool:
+        """Whether the point is ours to run; what another client runs goes to ``theirs``, what one has stored is counted."""
+        key = self.paper.key(point)
+        how = self.running.take(key)
+        if how == "theirs":
+            theirs.append(point)
+        elif how == "stored":
+            self.found += 1
+            if self.scale is not None:
+                self.store.mark_scale([key], self.scale)
+        return how == "ours"
 
     def interrupted(self, total: int) -> Interrupted:
         """What Ctrl-C ends a sweep with."""
@@ -307,6 +333,7 @@ class _Job:
         if attempt <= self.retries:
             return True
         self.failed += 1
+        self.running.give_back([key])
         return False
 
     def _keep_finished(self, flying: dict[Future[_Finished], Point]) -> list[Point]:

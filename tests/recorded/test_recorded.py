@@ -1,0 +1,21 @@
+"""What the functions of the library gave when it was last looked at: the cheapest calls of each; ``make replay`` makes all."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from recorder.__main__ import moved
+from recorder._calls import CALLS
+
+ROOMS = sorted({file.relative_to(CALLS).with_suffix("").parts[0] for file in CALLS.rglob("*.jsonl")})
+BUDGET = 4.0  # processor seconds of a room; the first call of each function comes before the second of any
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_nothing_moved(room):
+    told = moved([room], BUDGET)
+    assert not told, (
+        f"{len(told)} functions give something else than was recorded: {json.dumps(told, ensure_ascii=False)[:3000]} "
+        f"If it is meant, run `make accept ROOM={room}` and look at the difference of tests/recorded/results."
+    )
