@@ -1,11 +1,14 @@
 """Pictures of other kinds than plain ones: read to the grey value, or refused; damage."""
 
+import weakref
+
 import numpy as np
 import pytest
 import torch
 from PIL import Image
 
 from priorscope.data import load
+from priorscope.data.formats import _image_folder
 
 PIXELS = np.random.default_rng(0).integers(0, 256, (4, 6, 5), dtype=np.uint8)
 
@@ -108,7 +111,7 @@ def test_common_size_holds_for_the_test_part_too(tmp_path):
     data = load(tmp_path, size="common")
     assert (data.input_shape, len(data.test)) == ((1, 6, 6), 4)
     assert data.notes == ("images of 2 sizes were resized to 6×6, the median",)
-    with pytest.raises(ValueError, match="same input shape"):
+    with pytest.raises(ValueError, match="must have one size; got 2 sizes, such as 6×6 and 9×9"):
         load(tmp_path)
     for file in (tmp_path / "val").rglob("*.png"):
         file.unlink()
@@ -156,3 +159,32 @@ def test_hidden_folders_and_transparency_are_told(tmp_path):
     assert data.n_outputs in (1, 2)
     assert set(data.classes) == {"a", "b"}
     assert any("lost their transparency" in note for note in data.notes)
+
+
+@pytest.mark.parametrize("size", ["common", 4])
+def test_one_picture_is_held_at_its_full_size_at_a_time(tmp_path, monkeypatch, size):
+    """Eight photographs of 50 megapixels once took 3 GB for an answer of a kilobyte."""
+    folder(tmp_path, lambda p, place: Image.fromarray(p).resize((60, 50)).save(place))
+    alive, most = [], []
+    read = _image_folder._picture
+
+    def counted(file, told):
+        picture = read(file, told)
+        alive.append(1)
+        weakref.finalize(picture, alive.pop)
+        most.append(len(alive))
+        return picture
+
+    monkeypatch.setattr(_image_folder, "_picture", counted)
+    data = load(tmp_path, size=size)
+    assert len(most) == len(data.train) + len(data.test) > 2
+    assert max(most) <= 2  # the one before goes when the next is there
+
+
+def test_a_picture_on_its_side_has_the_size_it_has_upright(tmp_path):
+    """Sizes are read from headers: those of photographs turned by their EXIF data are those after turning."""
+    turned = Image.Exif()
+    turned[0x0112] = 6
+    folder(tmp_path, lambda p, place: Image.fromarray(p).resize((8, 5)).save(place.with_suffix(".jpg"), exif=turned))
+    assert load(tmp_path).input_shape == (1, 8, 5)
+    assert load(tmp_path, size="common").input_shape == (1, 8, 5)

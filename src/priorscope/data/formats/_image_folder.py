@@ -6,12 +6,15 @@ import struct
 import warnings
 import zlib
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from priorscope.data._memory import check_memory
 from priorscope.data.formats._format import Contents, Format, ReadOptions
 
 if TYPE_CHECKING:
@@ -23,7 +26,8 @@ SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", "
 _PARTS = (("train", "training"), ("test", "testing", "val", "valid", "validation"))
 _SIXTEEN_BIT = {"I", "I;16", "I;16B", "I;16L", "I;16N"}
 _GREY = {"1", "L", "LA", *_SIXTEEN_BIT}
-_Pictures = list[tuple["Image.Image", str]]  # a picture and its class
+_Files = list[tuple[Path, str]]  # a picture's file and its class
+_Size = tuple[int, int]  # width and height, upright
 
 
 def class_folders(folder: Path) -> list[Path]:
@@ -49,20 +53,22 @@ def _read(folder: Path, options: ReadOptions) -> Contents:
     if channels not in (None, 1, 3):
         raise ValueError(f"channels must be 1 (grey) or 3 (colour); got {channels}.")
     told: Counter[str] = Counter()
-    train, test = (None if part is None else _pictures(part, told) for part in _parts(folder))
+    train, test = (None if part is None else _files(part, told) for part in _parts(folder))
     assert train is not None
-    both = [*train, *(test or ())]
-    notes = tuple(f"{n} {words}" for words, n in told.items())
+    heads = {file: _head(file) for file, _ in [*train, *(test or ())]}
+    note = ""
     if size == "common":
-        size, note = _common_size([p.size for p, _ in train], [p.size for p, _ in both])
-        notes += (note,) if note else ()
-    grey = channels == 1 or (channels is None and all(p.mode == "L" for p, _ in both))
-    x, y = _stacked(train, size, "L" if grey else "RGB")
-    rest = None if test is None else _stacked(test, size, "L" if grey else "RGB")
+        size, note = _common_size([heads[file][0] for file, _ in train], [found for found, _ in heads.values()])
+    grey = channels == 1 or (channels is None and all(grey for _, grey in heads.values()))
+    wanted = _one_size(size, {found for found, _ in heads.values()})
+    check_memory(len(heads) * wanted[0] * wanted[1] * (1 if grey else 3), f"{folder.name} at {wanted[0]}×{wanted[1]}")
+    x, y = _stacked(train, wanted, "L" if grey else "RGB", told)
+    rest = None if test is None else _stacked(test, wanted, "L" if grey else "RGB", told)
+    notes = (*(f"{n} {words}" for words, n in told.items()), *([note] if note else []))
     return Contents(x, y, rest, layout="channels_first", notes=notes)
 
 
-def _common_size(train: list[tuple[int, int]], both: list[tuple[int, int]]) -> tuple[tuple[int, int], str]:
+def _common_size(train: list[_Size], both: list[_Size]) -> tuple[tuple[int, int], str]:
     """The median height and width of the training pictures, with a note where any picture has another size."""
     width, height = (int(np.median(side)) for side in zip(*train, strict=True))
     if set(both) == {(width, height)}:
@@ -70,13 +76,30 @@ def _common_size(train: list[tuple[int, int]], both: list[tuple[int, int]]) -> t
     return (height, width), f"images of {len(set(both))} sizes were resized to {height}×{width}, the median"
 
 
-def _pictures(folder: Path, told: Counter[str]) -> _Pictures:
-    """All pictures below ``folder`` in grey or colour, with their classes; ``told`` counts what was done to them."""
-    found: _Pictures = []
+def _one_size(size: int | tuple[int, int] | None, found: set[_Size]) -> tuple[int, int]:
+    """Height and width of all pictures: as asked for, or what they have."""
+    if size is not None:
+        height, width = (size, size) if isinstance(size, int) else size
+        if min(height, width) < 1:
+            raise ValueError(f"size must be at least 1; got {size}.")
+        return height, width
+    if len(found) > 1:
+        (w1, h1), (w2, h2) = sorted(found)[:2]
+        raise ValueError(
+            f"images in a folder must have one size; got {len(found)} sizes, such as {h1}×{w1} and {h2}×{w2} "
+            "(height × width). Pass size= to resize them, or size='common' for the median."
+        )
+    ((width, height),) = found
+    return height, width
+
+
+def _files(folder: Path, told: Counter[str]) -> _Files:
+    """All pictures below ``folder`` with their classes; ``told`` counts what was left out."""
+    found: _Files = []
     for d in class_folders(folder):
         for file in sorted(d.iterdir()):
             if _is_picture(file):
-                found.append((_picture(file, told), d.name))
+                found.append((file, d.name))
             elif file.is_file() and not file.name.startswith("."):
                 told["files in the folders of the classes are no pictures and were not read"] += 1
     empty = [d for d in folder.iterdir() if d.is_dir() and not d.name.startswith(".") and not _has_pictures(d)]
@@ -91,26 +114,45 @@ def _has_pictures(folder: Path) -> bool:
     return any(_is_picture(f) for f in folder.iterdir())
 
 
-def _picture(file: Path, told: Counter[str]) -> Image.Image:
-    """One picture in mode L or RGB, upright; 16 bits become 8, transparency and all frames but the first are dropped."""
-    from PIL import Image, ImageOps
+@contextmanager
+def _opened(file: Path) -> Iterator[Image.Image]:
+    """A picture that is not decoded yet; whatever goes wrong with it names the file."""
+    from PIL import Image
 
-    name = f"{file.parent.name}/{file.name}"
     damage = (OSError, SyntaxError, ValueError, struct.error, zlib.error, EOFError, OverflowError, MemoryError)
+    bombs = (Image.DecompressionBombWarning, Image.DecompressionBombError)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # odd metadata; what matters raises
             warnings.simplefilter("error", Image.DecompressionBombWarning)
             with Image.open(file) as image:
-                image.load()
-                if _has_more_frames(image):
-                    told["pictures have several frames; the first was read"] += 1
-                upright = ImageOps.exif_transpose(image)
-                if upright.size != image.size or image.getexif().get(0x0112, 1) != 1:
-                    told["photographs were turned upright as their EXIF data say"] += 1
-    except (*damage, Image.DecompressionBombWarning, Image.DecompressionBombError, IndexError, TypeError) as error:
+                yield image
+    except (*damage, *bombs, IndexError, TypeError) as error:
         text = " ".join(str(error).split())
+        name = f"{file.parent.name}/{file.name}"
         raise ValueError(f"{name} cannot be read as an image ({text}); remove or repair it.") from error
+
+
+def _head(file: Path) -> tuple[_Size, bool]:
+    """Width and height of the upright picture and whether it is grey, by its header alone."""
+    with _opened(file) as image:
+        width, height = image.size
+        turned = image.getexif().get(0x0112, 1) in (5, 6, 7, 8)
+        return (height, width) if turned else (width, height), image.mode in _GREY
+
+
+def _picture(file: Path, told: Counter[str]) -> Image.Image:
+    """One picture in mode L or RGB, upright; 16 bits become 8, transparency and all frames but the first are dropped."""
+    from PIL import Image, ImageOps
+
+    name = f"{file.parent.name}/{file.name}"
+    with _opened(file) as image:
+        image.load()
+        if _has_more_frames(image):
+            told["pictures have several frames; the first was read"] += 1
+        upright = ImageOps.exif_transpose(image)
+        if upright.size != image.size or image.getexif().get(0x0112, 1) != 1:
+            told["photographs were turned upright as their EXIF data say"] += 1
     if upright.mode == "F":
         raise ValueError(f"{name} holds floats, whose range is not known; save it with 8 bits, or pass arrays.")
     if upright.mode in _SIXTEEN_BIT:
@@ -133,25 +175,19 @@ def _has_more_frames(image: Image.Image) -> bool:
     return True
 
 
-def _stacked(pictures: _Pictures, size: int | tuple[int, int] | None, mode: str) -> tuple[NDArray[np.uint8], list[str]]:
-    """Images (n, channels, height, width) and the class name of each."""
+def _stacked(
+    files: _Files, size: tuple[int, int], mode: str, told: Counter[str]
+) -> tuple[NDArray[np.uint8], list[str]]:
+    """Images (n, channels, height, width) and the class name of each; one picture is held at its full size at a time."""
     from PIL import Image
 
-    images = [p.convert(mode) for p, _ in pictures]
-    if size is not None:
-        height, width = (size, size) if isinstance(size, int) else size
-        if min(height, width) < 1:
-            raise ValueError(f"size must be at least 1; got {size}.")
-        images = [i.resize((width, height), Image.Resampling.BOX) for i in images]
-    sizes = {i.size for i in images}
-    if len(sizes) > 1:
-        (w1, h1), (w2, h2) = sorted(sizes)[:2]
-        raise ValueError(
-            f"images in a folder must have one size; got {len(sizes)} sizes, such as {h1}×{w1} and {h2}×{w2} "
-            "(height × width). Pass size= to resize them, or size='common' for the median."
-        )
-    stack = np.stack([np.asarray(i) for i in images])
-    return (stack[:, None] if mode == "L" else np.moveaxis(stack, -1, 1)).copy(), [name for _, name in pictures]
+    height, width = size
+    stack = np.empty((len(files), height, width, *(() if mode == "L" else (3,))), np.uint8)
+    for i, (file, _) in enumerate(files):
+        image = _picture(file, told).convert(mode)
+        stack[i] = image if image.size == (width, height) else image.resize((width, height), Image.Resampling.BOX)
+    images = stack[:, None] if mode == "L" else np.moveaxis(stack, -1, 1).copy()
+    return images, [name for _, name in files]
 
 
 def _knows(path: Path) -> bool:
