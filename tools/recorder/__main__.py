@@ -18,6 +18,7 @@ from typing import Any
 
 from recorder._calls import CALLS, RESULTS, Call, file_of, function_of, read_calls, read_results, write_rows
 from recorder._compare import differences, steady
+from recorder._defaults import moved_defaults, write_defaults
 from recorder._replay import TooLong, replayed
 from recorder._watch import rough
 
@@ -134,6 +135,7 @@ def choose(folder: Path) -> None:
         write_rows(file_of(CALLS, module), rows)
         file_of(RESULTS, module).unlink(missing_ok=True)
     settle(sorted(by_module))
+    write_defaults()
 
 
 def files(rooms: list[str]) -> Iterator[tuple[str, Path]]:
@@ -234,6 +236,8 @@ def moved(rooms: list[str], budget: float = float("inf")) -> dict[str, list[str]
 
 def replay(rooms: list[str]) -> int:
     told = moved(rooms)
+    if lines := moved_defaults():
+        told["defaults"] = lines
     for function, lines in told.items():
         print(function, *lines[:6], sep="\n    ")
     print(f"{len(told)} functions give something else" if told else "nothing moved")
@@ -247,6 +251,8 @@ def accept(rooms: list[str]) -> None:
     for function, lines in (told := moved(rooms)).items():
         print(function, *lines[:6], sep="\n    ")
     settle(sorted({function.partition(":")[0] for function in told}))
+    print(*moved_defaults(), sep="\n")
+    write_defaults()
 
 
 def share() -> None:

@@ -34,7 +34,8 @@ ALONE = (
     "lab._cluster",
     "lab._executors",
 )  # start processes or wait for somebody
-SECONDS = float(os.environ.get("RECORD_SECONDS", "6"))  # processor time of one test that is watched
+SECONDS = float(os.environ.get("RECORD_LIMIT", "0.5"))  # processor time of one test that is watched
+CASES = 6  # of one parametrised test
 TO = os.environ.get("RECORD_TO", "")
 LEFT_OUT = tuple(os.environ.get("RECORD_WITHOUT", "").split())
 
@@ -143,6 +144,17 @@ class Watch:
 
 WATCH: list[Watch] = []
 HERE = [""]
+
+
+def pytest_collection_modifyitems(config: Any, items: list[Any]) -> None:
+    """Keeps a few cases of each parametrised test, spread over all of them."""
+    cases: dict[tuple[str, str], list[Any]] = {}
+    for item in items:
+        cases.setdefault((str(item.path), getattr(item, "originalname", item.name)), []).append(item)
+    kept = {id(case) for same in cases.values() for case in same[:: max(1, -(-len(same) // CASES))]}
+    if TO:
+        config.hook.pytest_deselected(items=[item for item in items if id(item) not in kept])
+        items[:] = [item for item in items if id(item) in kept]
 
 
 def pytest_runtest_setup(item: Any) -> None:
