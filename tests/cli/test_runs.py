@@ -105,3 +105,16 @@ def test_runs_are_exported_and_imported_by_name(home, capsys):
     assert "has no runs of 'toy', version 1, at scale small; nothing was written" in err
     assert not (home / "x.jsonl").exists()
     assert run("runs", "import", "toy", "absent.jsonl", capsys=capsys)[2] == 2
+
+
+def test_the_queue_lists_what_waits_then_runs_it(home, capsys):
+    out, _, code = run("reproduce", "--queue", "--minutes", "0", "--json", capsys=capsys)
+    (line,) = json.loads(out)
+    assert (line["paper"], line["missing"], line["of"], code) == ("toy", 2, 5, 0)
+    out, err, code = run("reproduce", "--queue", capsys=capsys)
+    assert "toy: 3 of 5 points" in err
+    assert "nothing waits" in out
+    assert code == 0
+    _, err, code = run("reproduce", "toy", "--minutes", "3", capsys=capsys)
+    assert "--minutes is for the queue" in err
+    assert code == 2

@@ -46,6 +46,13 @@ def reproduce(
     ] = False,
     out: Annotated[Path, typer.Option("--out", help="Folder for the chart.")] = Path("report"),
     chart: Annotated[bool, typer.Option("--chart/--no-chart", help="Write the chart as HTML and PNG.")] = True,
+    queue: Annotated[
+        bool,
+        typer.Option("--queue", help="Run all papers whose runs are not complete, most claims per CPU minute first."),
+    ] = False,
+    minutes: Annotated[
+        float | None, typer.Option("--minutes", help="Stop the queue after so long; 0 only lists what waits.")
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Run a published experiment and say which of its claims hold here.
@@ -54,10 +61,16 @@ def reproduce(
     machine left unfinished in claims/runs/unfinished are taken up first, and told.
 
     Examples:  priorscope reproduce sphere-spectrum --scale tiny   |   priorscope reproduce mine.py:PAPER -j 8
+               priorscope reproduce --queue --minutes 60   |   priorscope reproduce --queue --minutes 0
     """
     from priorscope.lab import Store, dask_executor, judge_paper, sweep
     from priorscope.papers import REGISTRY, load
 
+    if minutes is not None and not queue:
+        raise ValueError("--minutes is for the queue; give --queue too.")
+    if queue:
+        _work_off(name, scale, store, minutes, json)
+        return
     if name is None:
         _list_papers(json)
         return
@@ -92,6 +105,52 @@ def reproduce(
             err=True,
         )
         raise typer.Exit(1)
+
+
+def _work_off(name: str | None, scale: str, store: Path | None, minutes: float | None, json: bool) -> None:
+    """Work off the queue of all papers (or of one), say what runs, and list what is left with its cost."""
+    import dataclasses
+    import os
+
+    from rich.console import Console
+
+    from priorscope.lab import Store, Waiting, runs_folder, waiting, work_off
+    from priorscope.papers import REGISTRY, load, load_all
+    from priorscope.report import rich_table
+
+    def tell(line: Waiting) -> None:
+        cost = "cost not known" if line.seconds is None else f"about {line.seconds / 60:.1f} CPU minutes left"
+        typer.echo(f"{line.paper}: {line.of - line.missing} of {line.of} points, {cost}", err=True)
+
+    papers = load_all() if name is None else [load(name)]
+    with Store(store) as runs:
+        for paper in papers:
+            if scale != "tiny" and paper.name in REGISTRY and minutes != 0:
+                _take_up(paper, runs)
+        if minutes == 0:
+            left = waiting(papers, runs, runs_folder(), scale)
+        else:
+            os.nice(10)
+            seconds = None if minutes is None else 60 * minutes
+            try:
+                with _interruptible():
+                    left = work_off(papers, runs, runs_folder(), scale=scale, seconds=seconds, told=tell)
+            except KeyboardInterrupt as stop:
+                typer.echo(str(stop) or "stopped; nothing was lost. Run the same command to go on.", err=True)
+                raise typer.Exit(130) from None
+    if json:
+        print_json([dataclasses.asdict(line) for line in left])
+        return
+    rows = [
+        {
+            "paper": line.paper,
+            "claims": line.claims,
+            "points missing": f"{line.missing} of {line.of}",
+            "CPU minutes": "not known" if line.seconds is None else f"{line.seconds / 60:.1f}",
+        }
+        for line in left
+    ]
+    Console().print(rich_table(rows, title="In the queue") if rows else "nothing waits: every paper is complete")
 
 
 def _take_up(paper: Paper, runs: Store) -> None:

@@ -21,6 +21,7 @@ from priorscope.lab._ledger import ledger_path, read_ledger, record_ledger, runs
 from priorscope.lab._paper import SCALES, Paper
 from priorscope.lab._point import Metrics, Point, finite_or_none
 from priorscope.lab._power import more_draws, power
+from priorscope.lab._queue import Waiting, waiting, work_off
 from priorscope.lab._record import Record, natural_order
 from priorscope.lab._runs import Runs, TakenUp, read_runs, stored_runs, take_up, write_runs
 from priorscope.lab._salvage import Salvaged, salvage
@@ -66,6 +67,9 @@ __all__ = [
     "SweepSummary",
     "Interrupted",
     "SerialExecutor",
+    "Waiting",
+    "waiting",
+    "work_off",
     "process_executor",
     "dask_executor",
     "available_cores",

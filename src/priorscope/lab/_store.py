@@ -150,6 +150,13 @@ class Store:
         query = "SELECT key FROM results WHERE paper=? AND version=?"
         return {key for (key,) in self._file.rows(query, [paper, version])}
 
+    def seconds(self, paper: str, version: int) -> list[float]:
+        """How long each stored point of a paper's version took."""
+        return [
+            took
+            for (took,) in self._file.rows("SELECT seconds FROM results WHERE paper=? AND version=?", [paper, version])
+        ]
+
     def papers(self) -> dict[str, int]:
         """Each paper that has results, with its newest stored version."""
         return dict(self._file.rows("SELECT paper, max(version) FROM results GROUP BY paper ORDER BY paper"))
