@@ -22,6 +22,7 @@ log = logging.getLogger("mkdocs.hooks.priorscope")
 FIRST = ["index.md", "quickstart.md", "reading-a-profile.md", "claims.md", "conventions.md"]
 SECTIONS = {
     "tutorials": "Tutorials",
+    "findings": "Findings",
     "papers": "Papers",
     "probes": "Probes",
     "models": "Models",

@@ -17,7 +17,7 @@ from priorscope.memory._graph import PolicyGraph, policy_graph
 from priorscope.memory._learning import Learning, learn
 from priorscope.memory._loop import Loop, Performance, performance
 from priorscope.memory._memory import Memory, automaton, memento, ram
-from priorscope.memory._necklace_policy import necklace_limit, necklace_memory, necklace_policy
+from priorscope.memory._necklace_policy import necklace_limit, necklace_memory, necklace_policy, two_way_policy
 from priorscope.memory._necklaces import chain_bound, count_necklaces, necklace_chain, necklace_of
 from priorscope.memory._simulate import Simulation, simulate
 from priorscope.memory._starts import memento_start, ram_start, random_start
@@ -65,6 +65,7 @@ __all__ = [
     "simulate",
     "steady_state",
     "two_hypotheses",
+    "two_way_policy",
     "without_restarts",
 ]
 

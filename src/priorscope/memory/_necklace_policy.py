@@ -15,10 +15,11 @@ from priorscope.checks import check, number, whole
 from priorscope.memory._memory import Memory, memento
 from priorscope.memory._necklaces import necklace_chain, necklace_of
 
-__all__ = ["necklace_limit", "necklace_memory", "necklace_policy"]
+__all__ = ["necklace_limit", "necklace_memory", "necklace_policy", "two_way_policy"]
 
 Array = NDArray[np.float64]
 _OTHER = {"A": "B", "B": "A"}
+_FOR_A, _FOR_B = {"A": "+", "B": "-"}, {"A": "-", "B": "+"}
 
 
 def _chain(m: int, chain: Sequence[str] | None) -> tuple[str, ...]:
@@ -57,24 +58,57 @@ def necklace_policy(m: int, end_rate: float, inner_rate: float, *, chain: Sequen
     """
     for name, rate in (("end_rate", end_rate), ("inner_rate", inner_rate)):
         check("necklace_policy", name, rate, number(least=0, below=1 + 1e-12))
-    names, memory = _chain(m, chain), memento(m)
-    index = {word: s for s, word in enumerate(memory.letters)}
+    names = _chain(m, chain)
+    moves = [(name, to, inner_rate) for a, name, b in zip(names, names[1:], names[2:]) for to in (a, b)]
+    return _moving(m, [*moves, (names[0], names[1], end_rate), (names[-1], names[-2], end_rate)])
+
+
+def _moving(m: int, moves: Sequence[tuple[str, str, float]]) -> Array:
+    """The policy that plays the oldest arm again, and leaves a necklace for another at a rate when every reward spoke for it."""
+    memory = memento(m)
     oldest = memory.plays[:, 0, 0]
     policy = np.eye(2)[oldest]
-
-    def deviate(word: str, rewards: str, rate: float) -> None:
-        s = index[word + rewards]
+    for name, to, rate in moves:
+        word, told = _exit(name, to), _FOR_B if to.count("B") > name.count("B") else _FOR_A
+        s = memory.letters.index(word + "".join(told[letter] for letter in word))
         policy[s, oldest[s]] -= rate
         policy[s, 1 - oldest[s]] += rate
-
-    for_a, for_b = {"A": "+", "B": "-"}, {"A": "-", "B": "+"}
-    for before, name, after in zip(names, names[1:], names[2:]):
-        for to, told in ((before, for_a), (after, for_b)):
-            word = _exit(name, to)
-            deviate(word, "".join(told[letter] for letter in word), inner_rate)
-    for end in (names[0], names[-1]):
-        deviate(end, "-" * m, end_rate)
     return policy
+
+
+def two_way_policy(rate: float, end_rate: float) -> Array:
+    r"""A policy for ``memento(4)`` better than every necklace policy: up through one necklace, down through another.
+
+    The six necklaces of length four cannot all lie on a chain, since AABB and ABAB have equally many letters of each kind. This
+    policy visits all six: with ABAB on the way from A…A to B…B and AABB on the way back,
+
+    .. math:: AAAA \leftrightarrow AAAB \leftrightarrow ABAB \to ABBB \leftrightarrow AABB \to AAAB,
+              \quad ABBB \leftrightarrow BBBB.
+
+    From each of these two it returns with probability ``rate`` (:math:`\epsilon`) and goes on with :math:`\epsilon^2`; they are
+    entered with :math:`\epsilon^2`, the ends with :math:`\epsilon` and left with ``end_rate`` (:math:`\epsilon_0`). Let evidence
+    of four rewards have the chances a (for A) and b (for B). Then one passes from AAAB to ABBB at a rate of
+    :math:`\epsilon^3 b^2/a` and back at :math:`\epsilon^3 a^2/b`, and the masses of the ends are :math:`(b/a)^5` apart: the
+    exponent of a chain through all six, where the longest chain gives :math:`(b/a)^4`. For r ≪ ε0 ≪ ε ≪ 1,
+    with :math:`\alpha = (1-\mu)/(1+\mu)`,
+
+    .. math:: q \to 1/(1+\alpha^{-20}), \quad \text{below } q^* = 1/(1+\alpha^{-16}) \text{ of :func:`necklace_limit`}.
+
+    Found by this library; it refutes the conjecture of Geiger, Eloy & Wyart (2021), Sec. 6, for m = 4.
+
+    Example:
+        >>> from priorscope.memory import performance, two_hypotheses
+        >>> found = performance(two_way_policy(1e-3, 1e-12), memento(4), two_hypotheses(0.1), reset=0)
+        >>> round(found.wrong, 4), round(necklace_limit(4, 0.1), 4)
+        (0.0178, 0.0388)
+    """
+    for name, value in (("rate", rate), ("end_rate", end_rate)):
+        check("two_way_policy", name, value, number(least=0, below=1 + 1e-12))
+    fast = [("AAAB", "AAAA"), ("ABAB", "AAAB"), ("AABB", "ABBB"), ("ABBB", "BBBB")]
+    slow = [("AAAB", "ABAB"), ("ABAB", "ABBB"), ("ABBB", "AABB"), ("AABB", "AAAB")]
+    ends = [("AAAA", "AAAB"), ("BBBB", "ABBB")]
+    rates = ((fast, rate), (slow, rate**2), (ends, end_rate))
+    return _moving(4, [(name, to, value) for pairs, value in rates for name, to in pairs])
 
 
 def necklace_memory(m: int, *, chain: Sequence[str] | None = None) -> Memory:

@@ -106,17 +106,20 @@ def test_measures_of_learning_compare_members_by_their_logarithms():
             call()
 
 
-def test_the_conjecture_is_judged_at_the_smallest_restart_rate():
+def test_the_conjecture_is_judged_at_the_smallest_restart_rate_and_by_the_explicit_policy():
     star = {m: necklace_limit(m, conjecture.MU) for m in (2, 3, 4)}
-    ratios = {(2, 1e-4): 1.2, (2, 1e-10): 1.003, (3, 1e-4): 0.9, (3, 1e-10): 1.004, (4, 1e-4): 2.0, (4, 1e-10): 0.8}
+    ratios = {(2, 1e-4): 1.2, (2, 1e-10): 1.003, (3, 1e-4): 0.9, (3, 1e-10): 1.004}
     rows = [
-        {"m": m, "reset": r, "best": np.array([2.0, ratio]) * star[m], "seed": 0} for (m, r), ratio in ratios.items()
+        {"part": "learnt", "m": m, "reset": r, "best": np.array([2.0, ratio]) * star[m], "seed": 0}
+        for (m, r), ratio in ratios.items()
     ]
+    limit = 1 / (1 + (1.1 / 0.9) ** 20)
+    rows += [{"part": "two ways", "m": 4, "rate": e, "wrong": limit * (1 + e), "seed": 0} for e in (1e-2, 1e-4)]
     verdicts = {claim.id: judge_claim(claim, pd.DataFrame(rows)) for claim in conjecture.PAPER.claims}
     assert [check.verdict for check in verdicts["M.13"].checks] == ["holds", "fails"]
-    assert verdicts["M.14"].verdict == "holds"
+    assert [verdicts[name].verdict for name in ("M.14", "M.15")] == ["holds", "holds"]
     assert verdicts["M.13"].checks[0].measured == pytest.approx(1.004)
     assert judge_claim(conjecture.PAPER.claims[1], pd.DataFrame(rows[2:])).verdict == "not shown"  # m = 2 is missing
-    above = [{**row, "best": 1.5 * row["best"]} for row in rows]
-    assert [judge_claim(c, pd.DataFrame(above)).verdict for c in conjecture.PAPER.claims] == ["holds", "fails"]
+    above = [{k: 3 * v if k in ("best", "wrong") else v for k, v in row.items()} for row in rows]
+    assert [judge_claim(c, pd.DataFrame(above)).verdict for c in conjecture.PAPER.claims] == ["holds", "fails", "fails"]
     conjecture.PAPER.chart(pd.DataFrame(rows)).to_dict()

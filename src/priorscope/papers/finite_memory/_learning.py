@@ -194,9 +194,10 @@ CLAIMS = (
     ),
     Claim(
         "M.12b",
-        f"{SOURCE}, Sec. 5",
+        "priorscope; the source learns by gradient flow only",
         "the same ranking under Adam: it belongs to the memories, not to the optimiser",
         checks=_memories("adam"),
+        finding="under Adam from random logits the ranking turns round: random access memory learns the better policies",
     ),
 )
 
