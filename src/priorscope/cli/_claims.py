@@ -31,6 +31,9 @@ def claims(
         str | None, typer.Option("--paper", help="Only the claims of this paper.", autocompletion=complete_paper)
     ] = None,
     long: Annotated[bool, typer.Option("--long", "-l", help="All that is known of each claim.")] = False,
+    findings: Annotated[
+        bool, typer.Option("--findings", help="Only claims in whose place something else was found, in full.")
+    ] = False,
     json: JsonOption = False,
     record: Annotated[
         bool,
@@ -53,6 +56,7 @@ def claims(
     The runs behind the ledger are tables in claims/runs: --rejudge judges them again, and ends with code 1 if a verdict differs.
 
     Examples:  priorscope claims   |   priorscope claims jamming --long   |   priorscope claims S0.4
+               priorscope claims --findings
     """
     from priorscope.lab import (
         judge_evidence,
@@ -98,11 +102,13 @@ def claims(
         _remove_others(tables, [each.name for each in papers])
         typer.echo(f"wrote {file}", err=True)
     recorded = read_ledger(ledger)
-    rows = [_beside(line, recorded.get(line.id), rejudge) for line in records]
+    rows = [_beside(line, recorded.get(line.id), rejudge) for line in records if line.finding or not findings]
     if json:
         print_json(rows)
     else:
-        _show(rows, {each.name: each.title for each in papers}, long or (which is not None and len(rows) <= 3))
+        _show(
+            rows, {each.name: each.title for each in papers}, long or findings or (which is not None and len(rows) <= 3)
+        )
     differ = [row["id"] for row in rows if row["disagrees"]]
     if differ:
         whose = "the tables of runs" if rejudge else "your runs"

@@ -75,7 +75,8 @@ class Claim:
     statement, where it holds only so. ``reach`` names the fields of the grid in which runs below the source's size could
     change the verdict (``("steps", "n_train")``): where they fall short, a check that would fail is *not reached*.
     ``trained`` is the level of training that the statement presumes; where runs miss it, the claim is *not trained*,
-    whatever its checks say. The verdict follows by one rule for all claims, see :func:`judge_claim`.
+    whatever its checks say. ``finding`` says what is true in its place, where the runs say so. The verdict follows by one rule
+    for all claims, see :func:`judge_claim`.
 
     Example:
         >>> import pandas as pd
@@ -99,6 +100,7 @@ class Claim:
     changes: str = ""
     reach: tuple[str, ...] = ()
     trained: Check | None = None
+    finding: str = ""
     measure: InitVar[Measure | None] = None
     expect: InitVar[Expectation | None] = None
 

@@ -124,5 +124,6 @@ def _record(paper: Paper, claim: Claim, verdict: Verdict, scale: str | None) -> 
         command=paper.command(scale or "small"),
         version=paper.version,
         fingerprint=claim.fingerprint,
+        finding=claim.finding,
         **{field.name: getattr(verdict, field.name) for field in dataclasses.fields(verdict)},
     )

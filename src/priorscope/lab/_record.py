@@ -20,7 +20,7 @@ class Record:
     is the table of runs the verdict was judged from, beside the ledger; None when it is not there. ``raised``: the
     measure failed on stored runs, so that no older verdict can stand. ``progress``: how many runs an unfinished sweep has that
     is kept beside the ledger, and of how many. ``shortfall``: in which fields the runs stay behind the published ones, the
-    largest number here and there.
+    largest number here and there. ``finding``: what is true in the claim's place.
 
     Example:
         >>> Record(id="S0.10", says="strong models lose little", source="Fig. 4").verdict
@@ -49,6 +49,7 @@ class Record:
     raised: bool = False
     progress: tuple[int, int] | None = None
     shortfall: dict[str, tuple[object, object]] = field(default_factory=dict)
+    finding: str = ""
 
     def stale_beside(self, other: Record) -> str:
         """Why this recorded verdict does not hold for the claim as ``other`` states it today; empty where it does.
@@ -71,9 +72,11 @@ class Record:
         return "" if same else "judged under other words"
 
     def as_json(self) -> Metrics:
-        """The record as values that strict JSON can carry; ``progress`` and ``shortfall`` only where there is some."""
+        """The record as values that strict JSON can carry; some fields only where there is something in them."""
         line = {name: finite_or_none(value) for name, value in dataclasses.asdict(self).items()}
-        return {name: value for name, value in line.items() if value or name not in ("progress", "shortfall")}
+        return {
+            name: value for name, value in line.items() if value or name not in ("progress", "shortfall", "finding")
+        }
 
     @property
     def seconds_to_decide(self) -> float | None:

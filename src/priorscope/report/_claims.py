@@ -194,6 +194,7 @@ def claims_long(rows: Sequence[ClaimRow]) -> RenderableType:
             "claim": row["says"],
             "source": row.get("source"),
             **_numbers(row),
+            "finding": row.get("finding"),
             "note": row.get("note"),
             "decides": decides_text(row),
             "so far": progress_text(row),

@@ -155,7 +155,7 @@ CLAIMS = (
         f"{SOURCE}, figures of the residual along training",
         "the residual goes fast in the information space and slowly outside",
         checks=tuple(
-            Check(f"left outside minus inside, {name}", partial(measure.left, condition=c), rising())
+            Check(f"log of what is left outside over inside, {name}", partial(measure.left, condition=c), rising())
             for name, c in (("SGD", SGD), ("Adam", ADAM), ("half wrong", HALF))
         ),
         changes=CHANGES,

@@ -53,6 +53,6 @@ def energy(table: pd.DataFrame) -> Measured:
 
 
 def left(table: pd.DataFrame, condition: Condition) -> Measured:
-    """How much of the first residual's norm is left after training outside the information space, minus inside."""
+    """The log of what training leaves of the first residual's norm outside the information space, over inside."""
     inside, outside = (_values(table, f"left_{where}", condition) for where in ("information", "nuisance"))
-    return Measured(over_draws(outside - inside), f"{inside.mean():.3g} inside, {outside.mean():.3g} outside")
+    return Measured(over_draws(np.log(outside / inside)), f"{inside.mean():.3g} inside, {outside.mean():.3g} outside")

@@ -174,15 +174,6 @@ CLAIMS = (
         ),
     ),
     Claim(
-        "O.5",
-        f"{SOURCE}, theorem on robustness",
-        "the number of steps until the true labels are learnt grows like the number of clusters",
-        measure=measure.steps_exponent,
-        expect=near(1, within=0.3),
-        changes="the step at which half the way to the true labels is gone, at a rate of one over the largest eigenvalue; the "
-        "factor log(1/ρ) and the constants are not tested",
-    ),
-    Claim(
         "O.6",
         f"{SOURCE}, experiments I and II",
         "trained to the end networks overfit wrong labels; stopped early they are robust: more new samples are right",

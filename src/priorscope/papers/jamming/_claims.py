@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from priorscope.lab import Check, Claim, at_least, at_most, below, between, claimed, falling, rising
+from priorscope.lab import Check, Claim, above, at_least, at_most, below, between, claimed, falling, rising
 from priorscope.papers.jamming import _measures as measure
 
 __all__ = ["CLAIMS", "SOURCE"]
@@ -53,7 +53,7 @@ CLAIMS = (
         SOURCE,
         "H₀ is a delta at zero of weight N − N_Δ, a gap, and a bulk",
         checks=(
-            Check("smallest over median eigenvalue", measure.gap_over_bulk, at_least(0.1)),
+            Check("smallest over median eigenvalue, over that without a gap", measure.gap_over_bulk, above(1)),
             Check("smallest rank over N_Δ", partial(measure.rank, largest=False), at_least(0.9)),
             Check("largest rank over N_Δ", partial(measure.rank, largest=True), at_most(1.1)),
         ),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from priorscope.lab import Check, Claim, below, between, falling
+from priorscope.lab import Check, Claim, below, between, claimed, falling
 from priorscope.papers.jamming import _data_measures as measure
 from priorscope.papers.jamming._claims import SOURCE
 
 __all__ = ["CLAIMS"]
+
+SCALING = "Scaling description of generalization with number of parameters in deep learning (2020)"
 
 CLAIMS = (
     Claim(
@@ -24,5 +26,12 @@ CLAIMS = (
         "on MNIST's principal components N* grows more slowly with P than on random data",
         measure=measure.slope_difference,
         expect=falling(),
+    ),
+    Claim(
+        "J.14",
+        f"{SCALING}, Sec. 4",
+        "on MNIST's principal components N* grows like P to the power 0.75",
+        measure=measure.star_exponent,
+        expect=claimed(0.75, within=0.15),
     ),
 )

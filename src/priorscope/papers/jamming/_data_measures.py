@@ -10,7 +10,7 @@ from priorscope.papers._over_draws import highest
 from priorscope.papers.jamming._measures import close_to_the_jump, fitted
 from priorscope.statistics import Interval, group_interval
 
-__all__ = ["LARGE", "jump", "slope_difference", "star_ratio"]
+__all__ = ["LARGE", "jump", "slope_difference", "star_exponent", "star_ratio"]
 
 LARGE = 1000  # patterns from which on N* of the two kinds of data is compared
 
@@ -45,6 +45,17 @@ def jump(table: pd.DataFrame) -> Measured:
     if jammed.empty or len(jammed) == len(runs):
         raise NotMeasured("runs of the jump lie on one side")
     return close_to_the_jump(jammed)
+
+
+def star_exponent(table: pd.DataFrame) -> Measured:
+    """Slope of log N* over log P of images; seeds are independent at every P."""
+    stars = _stars(table)["images"]
+    if len(stars) < 3:
+        raise NotMeasured(f"{len(stars)} numbers of patterns have a transition; three are wanted")
+    sizes = np.log(list(stars))
+    found = group_interval(list(stars.values()), lambda g: float(np.polyfit(sizes, [each.mean() for each in g], 1)[0]))
+    told = ", ".join(f"P = {n}: {np.exp(each.mean()):.0f}" for n, each in stars.items())
+    return Measured(found, f"N* {told}")
 
 
 def slope_difference(table: pd.DataFrame) -> Measured:

@@ -40,8 +40,9 @@ __all__ = [
 FITTED = 0.1  # a run with fewer living unsatisfied patterns per weight counts as fitted: the papers' rule for N*
 FALLING = 1e-6  # so small a loss of the living patterns is still on its way to zero: fitted too
 NEAR = 0.01  # loss (margin 1/2) below which a run is near the transition
+_MEDIAN, _HARD_EDGE = 0.653, 3.59  # of a random Gram matrix without a gap, see gap_over_bulk
 FEW_PRECISION = 4  # so many unsatisfied patterns are an artefact of precision, and count as none
-CLOSE = 1e-3  # loss below which H₀ and the jump are looked at: farther in, gap and jump are washed out
+CLOSE = 1e-3  # loss of the living patterns below which H₀ and the jump are looked at: farther in, gap and jump are washed out
 
 
 def fitted(rows: pd.DataFrame) -> pd.Series:
@@ -138,11 +139,11 @@ def jump(table: pd.DataFrame) -> Measured:
 
 
 def close_to_the_jump(jammed: pd.DataFrame) -> Measured:
-    """Unsatisfied patterns per weight, over the jammed runs whose loss is at most CLOSE; three are wanted."""
-    close = jammed[jammed.loss <= CLOSE]
+    """Unsatisfied patterns per weight, over the jammed runs with a living loss of at most CLOSE; three are wanted."""
+    close = jammed[jammed.living_loss <= CLOSE]
     if len(close) < 3:
         raise NotMeasured(
-            f"{len(close)} of {len(jammed)} jammed runs have a loss of {CLOSE} or below; three are wanted"
+            f"{len(close)} of {len(jammed)} jammed runs have a loss of the living patterns of {CLOSE} or below; three are wanted"
         )
     values = close.overlap_ratio.to_numpy(float)
     return Measured(
@@ -194,16 +195,24 @@ def rank(table: pd.DataFrame, largest: bool) -> Measured:
 
 def _hypostatic(table: pd.DataFrame) -> pd.DataFrame:
     rows = _jammed(table)
-    rows = rows[(rows.overlap_ratio < 1) & (rows.loss <= CLOSE)]
+    rows = rows[(rows.overlap_ratio < 1) & (rows.living_loss <= CLOSE)]
     if rows.empty:
         raise NotMeasured(f"no jammed run with a loss of {CLOSE} or below has fewer overlaps than weights")
     return rows
 
 
 def gap_over_bulk(table: pd.DataFrame) -> Measured:
-    """Smallest over median nonzero eigenvalue of H₀, median over jammed runs."""
-    values = _hypostatic(table).gap_over_bulk.to_numpy(float)
-    return Measured(median_interval(values), f"{len(values)} runs, {values.min():.1e} to {values.max():.1e}")
+    r"""Smallest over median nonzero eigenvalue of H₀, over what a spectrum without a gap has at most; median over jammed runs.
+
+    Without a gap: the Gram matrix of k random vectors in k dimensions, of which the smallest eigenvalue lies below
+    :math:`3.59/k^2` with chance 97.5 % (:math:`1 - e^{-x/2 - \sqrt x}` is the law of k² times it: Edelman 1988, Theorem 3.1) and
+    the median is 0.653 (Marchenko-Pastur at ratio one).
+    """
+    rows = _hypostatic(table)
+    values = rows.gap_over_bulk.to_numpy(float)
+    over = values * _MEDIAN * rows.rank_first.to_numpy(float) ** 2 / _HARD_EDGE
+    told = f"{len(values)} runs, smallest over median {values.min():.1e} to {values.max():.1e}"
+    return Measured(median_interval(over), f"{told}, times the edge without a gap {over.min():.2g} to {over.max():.2g}")
 
 
 def collapse(table: pd.DataFrame) -> Measured:
@@ -246,9 +255,9 @@ def unexplained(table: pd.DataFrame) -> Measured:
 def cusps(table: pd.DataFrame) -> Measured:
     """Patterns on kinks of ReLU per weight, over jammed runs near the transition."""
     rows = _jammed(table)
-    near = rows[rows.loss <= NEAR]
+    near = rows[rows.living_loss <= NEAR]
     if near.empty:
-        raise NotMeasured(f"no jammed run has a loss of {NEAR} or below")
+        raise NotMeasured(f"no jammed run has a loss of the living patterns of {NEAR} or below")
     share = rows.cusps / rows.n_weights
     note = f"{len(near)} runs; all jammed runs {share.min():.2f} to {share.max():.2f}"
     return Measured(over_draws(near.cusps / near.n_weights), note)

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from priorscope.lab import Check, Claim, Measured, NotMeasured, above, at_least, at_most, below, between, near
+from priorscope.lab import Check, Claim, Measured, NotMeasured, above, at_least, at_most, below, between, claimed, near
 from priorscope.papers._over_draws import over_draws
 from priorscope.papers.kernel_curves._source import SOURCE
 from priorscope.statistics import Interval, exact, fit_power_law
@@ -99,7 +99,7 @@ CLAIMS = (
         SOURCE + ", Fig. 2 (a, c)",
         "a Laplace student of a Laplace teacher learns with β = 1/d on random points of spheres",
         checks=tuple(
-            Check(f"β at d = {d}", partial(sphere_beta, teacher="laplace", dim=d), near(1 / d, within=0.15 / d))
+            Check(f"β at d = {d}", partial(sphere_beta, teacher="laplace", dim=d), claimed(1 / d, within=0.15 / d))
             for d in (1, 2, 3, 4)
         ),
     ),
@@ -108,7 +108,7 @@ CLAIMS = (
         SOURCE + ", Fig. 2 (b, d)",
         "a Laplace student of a Gaussian teacher learns with β = 2 + 2/d",
         checks=tuple(
-            Check(f"β at d = {d}", partial(sphere_beta, teacher="gaussian", dim=d), near(2 + 2 / d, within=0.3))
+            Check(f"β at d = {d}", partial(sphere_beta, teacher="gaussian", dim=d), claimed(2 + 2 / d, within=0.3))
             for d in (2, 3, 4, 6)
         ),
     ),
@@ -131,10 +131,10 @@ CLAIMS = (
         "K.5",
         SOURCE + ", Fig. 7 left",
         "a Gaussian student of a Laplace teacher learns with β = 1/d: on random points without ridge, 1/6 at d = 6",
-        checks=(
-            Check("β at d = 6", partial(many_digits_beta, dim=6), near(1 / 6, within=0.1)),
-            Check("β at d = 2", partial(many_digits_beta, dim=2), near(1 / 2, within=0.2)),
-        ),
+        measure=partial(many_digits_beta, dim=6),
+        expect=claimed(1 / 6, within=0.1),
+        finding="on random points without ridge the error does not fall like a power: in 2 dimensions, which the source does not "
+        "show, the median error grows from 9.5 at 25 points to 567 at 200; on a lattice β = 1/d stands (K.5b)",
     ),
     Claim(
         "K.5b",
@@ -169,10 +169,8 @@ CLAIMS = (
     Claim(
         "K.8",
         SOURCE + ", eq. 12",
-        "the error is the power of the modes beyond the n-th, up to a factor",
-        checks=(
-            Check("tail over error, Laplace teacher", partial(spectral, teacher="laplace", what="tail"), above(0.2)),
-            Check("tail over error, Gaussian teacher", partial(spectral, teacher="gaussian", what="tail"), above(0.2)),
-        ),
+        "where the student is no limit (2 α_S > α_T − d), the error is the power of the modes beyond the n-th, up to a factor",
+        measure=partial(spectral, teacher="laplace", what="tail"),
+        expect=above(0.2),
     ),
 )

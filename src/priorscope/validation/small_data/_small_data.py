@@ -200,13 +200,6 @@ PAPER = Paper(
             expect=above(0.0),
         ),
         Claim(
-            id="SD.6",
-            source="priorscope, on the measure (P90) of " + SOURCE,
-            says="it reaches 90 % of the best accuracy on a larger share of tables than random forests do",
-            measure=share_ahead_of("random forest", 0.9),
-            expect=above(0.0),
-        ),
-        Claim(
             id="SD.7",
             source="priorscope, on the measure (P95) of " + SOURCE,
             says="it reaches 95 % of the best accuracy on a larger share of tables than random forests do",
