@@ -126,8 +126,8 @@ CLAIMS = (
             Check("gap of accuracy, as much from every class", partial(gap, how=""), rising()),
             Check("gap of accuracy, all samples together", partial(gap, how="_together"), rising()),
         ),
-        finding="dropping samples of low score loses accuracy in every cell, 2 to 9 points against random ones. The released code "
-        "takes the scores in the order of a loader that shuffles and applies them in the order of the file: its arm is random",
+        finding="dropping samples of low score loses accuracy in every cell, 2 to 9 points against random ones. The released "
+        "code takes the scores in the order of a loader that shuffles and applies them in the order of the file: so it is random",
     ),
 )
 
