@@ -83,8 +83,8 @@ def standing(today: Record, recorded: Record | None) -> Record:
         return today
     if why := recorded.stale_beside(today):
         return dataclasses.replace(today, note=f"{why} (then: {recorded.verdict})")
-    words = {"source": today.source, "paper": today.paper, "command": today.command, "finding": today.finding}
-    return dataclasses.replace(recorded, **words)
+    told = dataclasses.replace(recorded, source=today.source, paper=today.paper, command=today.command)
+    return dataclasses.replace(told, finding=today.finding)
 
 
 def record_ledger(records: Iterable[Record], path: str | os.PathLike[str] | None = None) -> Path:
