@@ -56,3 +56,26 @@ def statements(text: str) -> Iterator[tuple[str, str]]:
         for ids, word in STATEMENT.findall(paragraph):
             for claim in re.findall(ID, ids):
                 yield claim, WORDS[" ".join(word.split())]
+
+
+ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+VERSION = re.compile(rf"\b(?:({'|'.join(ORDINALS)})\s+versions?|versions?\s+(\d+))\b", re.IGNORECASE)
+OTHERS = re.compile(
+    r"\b(?:older|earlier|previous|old) versions?\b|\*\*Versions?\.?\*\*|\bVersions:|\bup to version\b", re.IGNORECASE
+)
+HISTORY = "\n## History\n"
+
+
+def upper_layer(text: str) -> str:
+    """What a reader of a page sees unfolded: all before its history."""
+    return text.partition(HISTORY)[0]
+
+
+def older_versions(text: str, version: int) -> list[str]:
+    """Where a text speaks of another version of the paper than today's."""
+    found = [match.group() for match in OTHERS.finditer(text)]
+    for match in VERSION.finditer(text):
+        word, number = match.groups()
+        told = ORDINALS.index(word.lower()) + 1 if word else int(number)
+        found += [match.group()] if told != version else []
+    return found

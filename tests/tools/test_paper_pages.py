@@ -21,6 +21,8 @@ SPEC.loader.exec_module(paper_pages)
 
 PAGES = sorted((ROOT / "docs" / "papers").glob("*.md"))
 LEDGER = json.loads((ROOT / "claims" / "ledger.json").read_text(encoding="utf-8"))
+UNSORTED = {"geometry"}
+"""Pages whose parts are not yet put in two layers: nine papers on one page, each at a version of its own."""
 WAITING: set[str] = set()
 """Papers whose page is being written."""
 
@@ -48,6 +50,19 @@ def test_a_page_says_what_the_ledger_says(page: Path) -> None:
     said = dict(paper_pages.statements(text))
     drifted = {claim: (word, today[claim]) for claim, word in said.items() if today.get(claim, word) != word}
     assert not drifted, f"{page.name} says one thing and the ledger another: {drifted}"
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.stem not in UNSORTED], ids=lambda page: page.stem)
+def test_what_earlier_versions_asked_and_measured_is_folded_below(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    version = max(load(name).version for name in paper_pages.covered(page.stem, text))
+    assert not paper_pages.older_versions(paper_pages.upper_layer(text), version)
+
+
+def test_older_versions_are_found_in_words_and_numbers() -> None:
+    text = "The second version has 12. Version 3 has 8.\n## History\nVersions: version 1 had 4, the third version 8."
+    assert paper_pages.older_versions(paper_pages.upper_layer(text), 2) == ["Version 3"]
+    assert paper_pages.older_versions(text, 3) == ["Versions:", "second version", "version 1"]
 
 
 def test_statements_are_read_in_every_form() -> None:
