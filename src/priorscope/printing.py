@@ -9,10 +9,22 @@ import numpy as np
 import pandas as pd
 import torch
 
-__all__ = ["printed", "short"]
+__all__ = ["digits", "printed", "short"]
 
 Class = TypeVar("Class", bound=type)
 _FEW = 6  # numbers that are shown one by one
+
+
+def digits(x: float, count: int = 2) -> str:
+    """A number with two digits, or more: no more than it deserves.
+
+    Example:
+        >>> digits(0.005423), digits(1.0), digits(0.3), digits(0.98765, 3), digits(12345.0)
+        ('0.0054', '1.0', '0.30', '0.988', '12,000')
+    """
+    if x >= 10**count:
+        return f"{float(f'{x:.{count}g}'):,.0f}"
+    return f"{x:.{count}g}" if x < 0.0001 else f"{x:#.{count}g}".rstrip(".")
 
 
 def short(value: object) -> str:

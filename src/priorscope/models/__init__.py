@@ -35,6 +35,7 @@ from priorscope.models.equivariant.spheres._networks import planar_cnn, spherica
 from priorscope.models.equivariant.steerable._networks import steerable_cnn, voxel_cnn
 from priorscope.models.kernels._covariance import Covariance
 from priorscope.models.kernels._kernel import Kernel
+from priorscope.models.kernels._remembered import RememberedKernel
 from priorscope.models.kernels._mapped_inputs import MappedInputs
 from priorscope.models.kernels._mapped_patches import MappedPatches
 from priorscope.models.kernels._need import Need
@@ -112,6 +113,7 @@ __all__ = [
     "dense",
     "HandOver",
     "Kernel",
+    "RememberedKernel",
     "SampledKernel",
     "SampledModel",
     "Scaling",

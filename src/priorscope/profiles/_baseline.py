@@ -1,61 +1,45 @@
-"""What needs no model: always the mean of the targets, always the commonest class."""
+"""What needs no model: the best constant answer, measured on the same test rows as everybody."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from priorscope.profiles._metric import Metric
+from priorscope.judge import Metric, Outputs
 
-__all__ = ["Baseline", "baseline_of"]
+__all__ = ["Baseline", "guessed"]
 
 
 @dataclass(frozen=True)
 class Baseline:
-    """Errors of a predictor that does not look at its input: in the profile's metric, squared, and misclassified (or None).
+    """The error of a predictor that does not look at its input, in the profile's metric.
 
     Example:
-        >>> Baseline(1.0, 0.5, 0.5, "always guessing the commonest class").value
+        >>> Baseline(0.5, "always guessing the commonest class").value
         0.5
     """
 
-    squared: float
-    wrong: float | None
     value: float
     words: str
 
 
-def baseline_of(
-    targets: ArrayLike,
-    labels: NDArray[np.int64] | None = None,
-    metric: Metric = Metric.SQUARED_ERROR,
-    unit: float = 1.0,
-) -> Baseline:
-    """The errors from the targets (n, outputs) and labels of a pilot.
+def guessed(train: NDArray[Any], count: int, classes: int | None, metric: Metric) -> Outputs:
+    """The best constant answer for ``count`` rows, by the training targets.
 
     Example:
-        >>> baseline_of(np.array([[0.0], [2.0]]), np.array([0, 1]), Metric.MISCLASSIFICATION).value
-        0.5
+        >>> guessed(np.array([0, 1, 1]), 2, 2, Metric.MISCLASSIFICATION).values.tolist()
+        [1, 1]
+        >>> guessed(np.array([0.0, 1.0, 5.0]), 1, None, Metric.MAE).values.tolist()
+        [1.0]
     """
-    squared = float(np.asarray(targets, dtype=float).var(0, ddof=1).mean())
-    shares = None if labels is None else np.bincount(np.asarray(labels)) / len(labels)
-    wrong = None if shares is None else 1 - float(shares.max())
-    words = "predicting the mean"
-    value = {Metric.RMSE: unit * squared**0.5, Metric.R2: 1.0}.get(metric, squared)
-    if metric.for_classes:
-        assert shares is not None
-        inside = shares[shares > 0]
-        assert wrong is not None
-        value = {
-            Metric.MISCLASSIFICATION: wrong,
-            Metric.BALANCED_ERROR: 1 - 1 / len(inside),
-            Metric.AUC: 0.5,
-            Metric.LOG_LOSS: float(-(inside * np.log(inside)).sum()),
-        }[metric]
-        words = {
-            Metric.MISCLASSIFICATION: "always guessing the commonest class",
-            Metric.LOG_LOSS: "always predicting the shares of the classes",
-        }.get(metric, "guessing")
-    return Baseline(squared, wrong, value, words)
+    if classes is None:
+        centre = np.median(train, axis=0) if metric.guess.endswith("median") else train.mean(axis=0)
+        return Outputs(np.broadcast_to(centre, (count, *np.shape(centre))).copy())
+    shares = np.bincount(train, minlength=classes) / len(train)
+    code = int(shares.argmax())
+    if metric is Metric.F1 and classes == 2:
+        code = 1  # calling every row positive gives 2p / (1 + p), calling none gives nothing
+    return Outputs(np.full(count, code, dtype=np.int64), np.broadcast_to(shares, (count, classes)).copy())

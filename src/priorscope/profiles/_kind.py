@@ -1,26 +1,27 @@
-"""What kind of predictor a row of the profile is."""
+"""The kinds of predictors that a profile compares."""
 
 from __future__ import annotations
 
-from enum import StrEnum
+from enum import Enum
 
 __all__ = ["Kind"]
 
 
-class Kind(StrEnum):
-    """The kinds of predictors that a profile compares; the value is the word in tables.
+class Kind(Enum):
+    """A kind of predictor.
 
     Example:
-        >>> Kind.KERNEL.value, Kind("network") is Kind.NETWORK
-        ('kernel machine', True)
+        >>> Kind.KERNEL.value, Kind.KERNEL.plural
+        ('kernel machine', 'kernel machines')
     """
 
-    KERNEL = "kernel machine"  # kernel regression with the infinite-width kernel of an architecture, ridge tuned
-    NETWORK = "network"  # a finite network, ours or the user's, trained until it stops improving
-    CLASSICAL = "classical model"  # a reference of scikit-learn
-    ESTIMATOR = "your estimator"  # an estimator of scikit-learn that the user gave
+    KERNEL = "kernel machine"
+    NETWORK = "network"
+    CLASSICAL = "classical model"
+    AVERAGE = "average"
+    ESTIMATOR = "your model"
 
     @property
     def plural(self) -> str:
-        """The word for several."""
+        """Several of them."""
         return f"{self.value}s"

@@ -1,65 +1,73 @@
-"""How far a profile has come, and how long it will still take."""
+"""What is going on while a profile is made: what is being measured, how much is done, how long it may take."""
 
 from __future__ import annotations
 
-import time as clock
+import contextlib
 from collections.abc import Callable
 
 __all__ = ["Progress", "Step"]
 
 
 class Step(str):
-    """A line of progress: its text, and as numbers the share of the work done and the seconds left (None at the start).
+    """What is being done, in words, with the share ``done`` (0 to 1) and the processor seconds ``left`` of the budget.
 
     Example:
-        >>> step = Step.of("kernel of fcn-1", 0.25, 30.0)
-        >>> str(step), step.done
-        ('kernel of fcn-1 (25 %, about 30 s left)', 0.25)
+        >>> step = Step("fcn-1 on 64 rows", 0.25, 30.0)
+        >>> print(step, step.done)
+        fcn-1 on 64 rows 0.25
     """
 
     done: float
-    left: float | None
+    left: float
 
-    @classmethod
-    def of(cls, words: str, done: float, left: float | None) -> Step:
-        """A step from its words and numbers."""
-        more = "" if left is None else f", about {max(left, 1):.0f} s left"
-        step = cls(f"{words} ({100 * done:.0f} %{more})")
-        step.done, step.left = done, left
-        return step
+    def __new__(cls, words: str, done: float, left: float) -> Step:
+        made = super().__new__(cls, words)
+        made.done, made.left = done, left
+        return made
 
 
 class Progress:
-    """Counts work in operations that are known beforehand, so that the time left can be told.
+    """Tells a function of the user's, draws a bar on a terminal, or does nothing; its faults never end a profile.
 
     Example:
-        >>> lines = []
-        >>> progress = Progress(lines.append)
-        >>> progress.expect(3.0); progress.say("one", 1.0); progress.say("two", 2.0)
-        >>> [line.split(" (")[0] for line in lines], round(lines[1].done, 2)
-        (['one', 'two'], 0.33)
+        >>> said = []
+        >>> Progress(said.append).tell("one", 0.5, 10.0)
+        >>> said
+        ['one']
     """
 
-    def __init__(self, callback: Callable[[Step], None] | None) -> None:
-        self.callback = callback
-        self.total, self.done, self.running = 0.0, 0.0, 0.0
-        self.began = clock.perf_counter()
+    def __init__(self, show: Callable[[Step], None] | bool | None) -> None:
+        self._bar = _Bar() if show is True else None
+        self._show = self._bar if self._bar is not None else show if callable(show) else None
 
-    def expect(self, work: float) -> None:
-        """More work will come."""
-        self.total += work
-
-    def say(self, words: str, work: float) -> None:
-        """A piece of work begins; the one before is done."""
-        self.done += self.running
-        self.running = work
-        share = min(self.done / self.total, 1.0) if self.total else 0.0
-        spent = clock.perf_counter() - self.began
-        left = spent * (1 - share) / share if share > 0.02 else None
-        if self.callback is not None:
-            self.callback(Step.of(words, share, left))
+    def tell(self, words: str, done: float, left: float) -> None:
+        """Say what is being done."""
+        if self._show is not None:
+            with contextlib.suppress(Exception):
+                self._show(Step(words, done, left))
 
     def finish(self) -> None:
-        """All is done."""
-        if self.callback is not None:
-            self.callback(Step.of("done", 1.0, None))
+        """Take the bar away."""
+        self.tell("done", 1.0, 0.0)
+        if self._bar is not None:
+            self._bar.stop()
+
+
+class _Bar:
+    """A bar on the terminal; in a notebook one line that is written over."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, TextColumn
+        from rich.progress import Progress as Bar
+
+        console = Console(stderr=True, force_jupyter=False)
+        self._bar = Bar(TextColumn("{task.description}"), BarColumn(), console=console, transient=True, disable=not console.is_terminal)
+        self._task = self._bar.add_task("profiling", total=1.0)
+        self._bar.start()
+
+    def __call__(self, step: Step) -> None:
+        self._bar.update(self._task, completed=step.done, description=f"{step} ({step.left:.0f} s left at most)")
+
+    def stop(self) -> None:
+        self._bar.stop()

@@ -1,66 +1,53 @@
-"""What a profile says: one entry per candidate, a ranked table, charts, JSON and a page."""
+"""What a profile says: a ranked table of estimators, sentences, charts, JSON, a page, and the estimator it names."""
 
 from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from priorscope.data.groups import Move
-from priorscope.probes import BlindSpots, ExpectedExponents, Forecast, Kept, LabelMove, SamplesNeeded, Spectrum
+from priorscope.judge import Metric
+from priorscope.profiles._answer import Answer, answer_of
 from priorscope.profiles._baseline import Baseline
-from priorscope.profiles._candidates import Candidate
-from priorscope.profiles._kernel_distance import KernelDistance
+from priorscope.profiles._budget import seconds_of
 from priorscope.profiles._kind import Kind
-from priorscope.profiles._metric import Metric
+from priorscope.profiles._progress import Progress
+from priorscope.profiles._race import Race
 from priorscope.profiles._row import Row
+from priorscope.profiles._threads import one_thread
+from priorscope.statistics import Interval
 from priorscope.writing import write_whole
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import altair as alt
     from sklearn.base import BaseEstimator
 
+    from priorscope.profiles._architecture import ArchitectureProfile
+    from priorscope.profiles._progress import Step
     from priorscope.profiles.sections import Finding
-    from priorscope.profiles.sections._deformation_result import DeformationProfile
-    from priorscope.sklearn import Shortlist
+    from priorscope.probes import LabelMove
 
-__all__ = ["CandidateProfile", "Profile"]
+__all__ = ["Profile", "Setting"]
 
 
 @dataclass(frozen=True)
-class CandidateProfile:
-    """All that was measured of one architecture, or network of the user, beside the errors in the table of rows.
+class Setting:
+    """What a profile was asked beside its data, and what was said of them."""
 
-    ``forecast`` is that of the squared error of its kernel; ``blind`` and ``regime`` are known of the first few only.
-
-    Example:
-        >>> import priorscope as ps, torch
-        >>> x = torch.randn(80, 3, generator=torch.Generator().manual_seed(0))
-        >>> rep = ps.profile(ps.data.from_arrays(x, x[:, 0] * x[:, 1]), deep=False, trials=False)
-        >>> rep.candidates[0].name, rep.candidates[0].seconds > 0
-        ('fcn-1', True)
-    """
-
-    candidate: Candidate
-    forecast: Forecast = field(repr=False)
-    spectrum: Spectrum = field(repr=False)
-    needed: SamplesNeeded
-    symmetries: dict[Move, Kept]
-    blind: BlindSpots | None
-    regime: KernelDistance | None
-    seconds: float
-    megabytes: float
-    notes: tuple[str, ...] = ()
-
-    @property
-    def name(self) -> str:
-        """The candidate's name."""
-        return self.candidate.name
+    target_error: float | None
+    deep: bool
+    resize: int | None
+    why: str  # the metric was chosen
+    notes: tuple[str, ...]
+    level: float
+    seed: int
 
 
 def _finite(value: object) -> object:
@@ -77,94 +64,173 @@ def _finite(value: object) -> object:
 
 @dataclass(frozen=True)
 class Profile:
-    """The result of :func:`profile`: one table of predictors, what the data look like, what to be careful about.
+    """The result of :func:`profile`: one table of estimators, what the data look like, what to be careful about.
 
-    ``rows`` are the predictors (kernel machines, networks, classical models, estimators of the user), sorted by their one
-    merged estimate of ``metric`` at ``to`` samples; ``candidates`` hold what was measured of each architecture (spectrum,
-    symmetries, blind spots, regime, squared-error forecast of its kernel), to which ``Row.architecture`` points. ``pilot`` is
-    the number of samples of one draw, ``draws`` how many draws were made, ``baseline`` what a predictor reaches that does not
-    look at its input, ``target_error`` the value of the metric whose sample cost is told.
+    ``rows`` are sorted by their estimates at ``to`` rows, the first is what to use. ``learns`` says whether anything beats guessing
+    by the test rows: True, False (a gain that counts would have shown) or None (too few rows to tell). ``candidates`` hold
+    what else was measured of the leading architectures, ``findings`` what sections found.
 
     Example:
         >>> import priorscope as ps, torch
         >>> x = torch.randn(80, 3, generator=torch.Generator().manual_seed(0))
-        >>> rep = ps.profile(ps.data.from_arrays(x, x[:, 0] * x[:, 1]), deep=False, trials=False)
+        >>> rep = ps.profile(x, x[:, 0] * x[:, 1], budget=5, deep=False)
         >>> rep.best is rep.rows[0], rep.metric.value, rep.to == rep.n_train
         (True, 'rmse', True)
     """
 
-    data: str
-    task: str
-    n_train: int
-    pilot: int
-    horizon: int
-    target_error: float
-    baseline: Baseline
-    candidates: tuple[CandidateProfile, ...]
-    data_symmetries: tuple[LabelMove, ...]
-    notes: tuple[str, ...]
-    warnings: tuple[str, ...]
-    seconds: float
-    cpu_seconds: float
-    unit: float | None = None  # a real target was divided by this
-    rows: tuple[Row, ...] = ()
-    metric: Metric = Metric.SQUARED_ERROR
-    draws: int = 1
-    input_shape: tuple[int, ...] = ()  # of one input as it came, which networks are given
-    advice: tuple[str, ...] = ()  # what the symmetries of the labels suggest
-    kernel_shape: tuple[int, ...] = ()  # of one input as kernels see it: large images and signals are averaged
-    findings: dict[str, Finding] = field(default_factory=dict, repr=False)  # of sections, by name
-    framed: bool = False  # whether inputs came in a frame, whose words and gaps are encoded
+    race: Race = field(repr=False)
+    setting: Setting = field(repr=False)
+    answer: Answer = field(repr=False)
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    candidates: tuple[ArchitectureProfile, ...] = ()
+    data_symmetries: tuple[LabelMove, ...] = ()
+    findings: dict[str, Finding] = field(default_factory=dict, repr=False)
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+
+    @classmethod
+    def of(cls, race: Race, setting: Setting, aside: float, steps: Progress) -> Profile:
+        """The profile that a race gives now; ``aside`` seconds go into what else is measured."""
+        from priorscope.profiles._beside import beside
+        from priorscope.profiles._cautions import cautions
+
+        answer = answer_of(race)
+        plain = cls(race, setting, answer, (*setting.notes, *race.notes), ())
+        more = beside(plain, aside, steps)
+        made = replace(plain, candidates=more.candidates, data_symmetries=more.symmetries, findings=more.findings,
+                       notes=(*plain.notes, *more.notes))  # fmt: skip
+        return replace(made, warnings=tuple(cautions(made)))
+
+    def timed(self, seconds: float, cpu_seconds: float) -> Profile:
+        """The same with the time it took in all."""
+        return replace(self, seconds=self.seconds + seconds, cpu_seconds=self.cpu_seconds + cpu_seconds)
+
+    def continue_(
+        self, budget: float | str | None = None, progress: Callable[[Step], None] | bool | None = None
+    ) -> Profile:
+        """Go on with the race for another budget; a new profile with sharper numbers.
+
+        Example:
+            >>> import priorscope as ps, torch
+            >>> x = torch.randn(200, 3, generator=torch.Generator().manual_seed(0))
+            >>> rep = ps.profile(x, x[:, 0], budget=0.5, deep=False)
+            >>> rep.continue_(3).cpu_seconds > rep.cpu_seconds
+            True
+        """
+        import time as clock
+
+        wall, began = clock.perf_counter(), clock.process_time()
+        steps = Progress(progress)
+        with one_thread():
+            self.race.run(seconds_of(budget), steps.tell)
+            made = Profile.of(self.race, self.setting, 0.0, steps)
+        steps.finish()
+        kept = replace(made, candidates=self.candidates, data_symmetries=self.data_symmetries, findings=self.findings)
+        return replace(kept, seconds=self.seconds, cpu_seconds=self.cpu_seconds).timed(
+            clock.perf_counter() - wall, clock.process_time() - began
+        )
+
+    # -- what was asked --------------------------------------------------------------------------------------------------
 
     @property
-    def exponents(self) -> ExpectedExponents | None:
-        """The exponents that curves of kernel machines should reach; None of few samples."""
-        from priorscope.profiles.sections._exponents import Exponents
-
-        found = self.findings.get("exponents")
-        return found.found if isinstance(found, Exponents) else None
+    def data(self) -> str:
+        """The name of the data."""
+        return self.race.problem.data.name
 
     @property
-    def deformations(self) -> DeformationProfile | None:
-        """What was found of deformations by one pixel; None where inputs are no square images, or with ``deep=False``."""
-        from priorscope.profiles.sections._deformations import Deformations
+    def task(self) -> str:
+        """The task, "classification" or "regression"."""
+        return self.race.problem.task
 
-        found = self.findings.get("deformations")
-        return found.found if isinstance(found, Deformations) else None
+    @property
+    def metric(self) -> Metric:
+        """What predictors are compared by."""
+        return self.race.metric
+
+    @property
+    def n_train(self) -> int:
+        """Rows that there are."""
+        return self.race.problem.n
 
     @property
     def to(self) -> int:
         """The size asked about: rows are ranked by their estimates there."""
-        return self.horizon
+        return int(self.race.to)
+
+    @property
+    def input_shape(self) -> tuple[int, ...]:
+        """Shape of one input."""
+        return self.race.problem.shape
+
+    @property
+    def about(self) -> str:
+        """What errors speak of: "new rows", "new groups" or "later times"."""
+        return self.race.ladder.structure.about
+
+    # -- the answer ------------------------------------------------------------------------------------------------------
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """Everybody who was measured, lowest estimate first."""
+        return self.answer.rows
 
     @property
     def best(self) -> Row:
-        """The first row: the lowest estimate at the size asked about."""
+        """The first row: what to use."""
         return self.rows[0]
 
+    @property
+    def learns(self) -> bool | None:
+        """Whether anything beats guessing on rows that took no part: True, False, or None where rows are too few to tell."""
+        return self.answer.learning.learns
+
+    @property
+    def baseline(self) -> Baseline:
+        """The error of the best constant answer."""
+        return Baseline(self.answer.learning.guess, self.metric.guess)
+
+    @property
+    def settled(self) -> bool:
+        """Whether the race ended with an answer, and not because its budget was spent or somebody stopped it."""
+        return self.race.ended in ("settled", "measured")
+
+    def row(self, name: str) -> Row:
+        """The row of a name."""
+        found = next((row for row in self.rows if row.name == name), None)
+        if found is None:
+            raise ValueError(f"the profile has no row {name!r}; it has {', '.join(row.name for row in self.rows)}.")
+        return found
+
     def best_of(self, kind: Kind | str) -> Row | None:
-        """The first row of a kind ("kernel machine", "network", "classical model", "your estimator"); None if there is none."""
-        return next((row for row in self.rows if row.kind is Kind(kind)), None)
-
-    def architecture(self, row: Row) -> CandidateProfile | None:
-        """What was measured of the row's architecture: spectrum, symmetries, blind spots, regime; None for classical models."""
-        return next((c for c in self.candidates if c.name == row.architecture), None)
-
-    def expectations(self) -> list[str]:
-        """The dimension of the data and the exponent each kernel machine's curve should reach, in sentences; none of few samples.
+        """The first row of a kind ("kernel machine", "network", "classical model", "average", "your model"); None: there is none.
 
         Example:
-            >>> import priorscope as ps
-            >>> x = ps.data.sphere(120, 3, seed=0)
-            >>> rep = ps.profile(x, x[:, 0] * x[:, 1], deep=False, trials=False, classical=False)
-            >>> rep.expectations()[0][:28]
-            'The data look 2-dimensional '
+            >>> import priorscope as ps, torch
+            >>> x = torch.randn(80, 3, generator=torch.Generator().manual_seed(0))
+            >>> ps.profile(x, x[:, 0], budget=4, deep=False).best_of("kernel machine").kind.value
+            'kernel machine'
         """
-        return [] if self.exponents is None else self.exponents.sentences()
+        return next((row for row in self.rows if row.kind is Kind(kind)), None)
+
+    def at(self, n: int, name: str | None = None) -> Interval:
+        """The error forecast at ``n`` rows, of the first row or of the one named; corrected for having been chosen.
+
+        Example:
+            >>> import priorscope as ps, torch
+            >>> x = torch.randn(80, 3, generator=torch.Generator().manual_seed(0))
+            >>> rep = ps.profile(x, x[:, 0] * x[:, 1], budget=4, deep=False)
+            >>> rep.at(800).value <= rep.at(80).value
+            True
+        """
+        row = self.best if name is None else self.row(name)
+        found = row.curve.at(n)
+        luck = self.answer.luck if row is self.best else 1.0
+        return Interval(found.value * luck, found.low * luck, found.high * luck)
 
     def verdict(self) -> list[str]:
         """The result in sentences, what to use first."""
-        from priorscope.profiles._headline import sentences
+        from priorscope.profiles._words import sentences
 
         return sentences(self)
 
@@ -175,27 +241,72 @@ class Profile:
         for place, row in enumerate(self.rows, 1):
             n, now = row.now
             low, high = sorted((shown(row.estimate.low), shown(row.estimate.high)))
-            reached = row.needed.reached and row.learns
+            now_low, now_high = sorted((shown(now.low), shown(now.high)))
             rows.append(
                 {
                     "rank": place,
                     "predictor": row.name,
                     "kind": row.kind.value,
                     "measured at": n,
+                    "test rows": row.tested,
                     "measured": shown(now.value),
+                    "measured low": now_low,
+                    "measured high": now_high,
                     f"at {self.to}": shown(row.estimate.value),
                     "low": low,
                     "high": high,
-                    f"samples to {shown(self.target_error):.3g}": round(row.needed.value) if reached else None,
-                    "over the first": 1.0 if row.ratio is None else row.ratio.value,
-                    "over low": None if row.ratio is None else row.ratio.low,
-                    "over high": None if row.ratio is None else row.ratio.high,
-                    "seconds to train": row.cost,
-                    "standing": row.standing.value,
-                    "forecast of": row.of,
+                    "times the first": 1.0 if row.ratio is None else row.ratio.value,
+                    "near the best": row.near,
+                    "standing": row.said,
+                    "seconds to fit": row.cost,
+                    "seconds spent": row.seconds,
+                    "ended": row.ended,
                 }
             )
         return pd.DataFrame(rows)
+
+    def curve(self) -> pd.DataFrame:
+        """Every measured point: predictor, rows trained on, error."""
+        return pd.concat([row.curve.frame(self.metric, row.name) for row in self.rows], ignore_index=True)
+
+    # -- what it gives ---------------------------------------------------------------------------------------------------
+
+    def build(self, kind: str | None = None) -> BaseEstimator:
+        """The estimator that the first sentence names, not fitted; of a ``kind`` ("kernel", "network", "classical") the best one.
+
+        It is what was measured: ``fit`` tunes what it tuned there (ridge, kernel, trees), on all rows it is given. It takes X as
+        it was profiled: a frame with words and gaps, images, rows.
+
+        Example:
+            >>> import priorscope as ps, torch
+            >>> x = torch.randn(80, 3, generator=torch.Generator().manual_seed(0))
+            >>> model = ps.profile(x, x[:, 0] * x[:, 1], budget=4, deep=False).build("kernel").fit(x, x[:, 0] * x[:, 1])
+            >>> model.predict(x[:2]).shape
+            (2,)
+        """
+        from priorscope.profiles._build import built, row_of_kind
+
+        return built(self, self.best if kind is None else row_of_kind(self, kind))
+
+    def estimator(self, name: str) -> BaseEstimator:
+        """The predictor of one row as an estimator of scikit-learn, not fitted; it takes what the profile was given.
+
+        Example:
+            >>> import priorscope as ps, torch
+            >>> x = torch.randn(80, 3, generator=torch.Generator().manual_seed(0))
+            >>> rep = ps.profile(x, x[:, 0] * x[:, 1], budget=4, deep=False)
+            >>> rep.estimator("random trees").fit(x, x[:, 0] * x[:, 1]).predict(x[:2]).shape
+            (2,)
+        """
+        from priorscope.profiles._build import built
+
+        return built(self, self.row(name))
+
+    def code(self, kind: str | None = None) -> str:
+        """The few lines of Python that build what :meth:`build` gives, without the profile."""
+        from priorscope.profiles._code import code
+
+        return code(self, kind)
 
     def to_json(self, path: str | Path | None = None) -> str:
         """Everything that was measured, as JSON (strict: infinities become null); written to ``path`` where given."""
@@ -214,59 +325,6 @@ class Profile:
         if path is not None:
             write_whole(path, text)
         return text
-
-    def build(self, kind: str | None = None) -> Shortlist:
-        """The winner as an estimator of scikit-learn, not fitted: ``fit``, ``predict``, and for classes ``predict_proba``.
-
-        It keeps the rows that may still be best and chooses again at ``fit``, by cross-validation on all the samples it is
-        given: in closed form for kernel machines, by fitting again for the others; members that cannot be told apart are
-        averaged, and its ``report_`` tells the choice. X has the form in which it was profiled: a frame with words and gaps,
-        images, rows. ``kind``: "kernel", "network" (the best one) or "classical" for predictors of that kind only.
-
-        Example:
-            >>> import priorscope as ps, torch
-            >>> x = torch.randn(80, 3, generator=torch.Generator().manual_seed(0))
-            >>> model = ps.profile(x, x[:, 0] * x[:, 1], deep=False).build("kernel").fit(x, x[:, 0] * x[:, 1])
-            >>> model.predict(x[:2]).shape, model.report_.rows
-            ((2,), 80)
-        """
-        from priorscope.profiles._build import build
-
-        return build(self, kind)
-
-    def estimator(self, name: str) -> BaseEstimator:
-        """The predictor of one row as an estimator of scikit-learn, not fitted; it takes what the profile was given.
-
-        Example:
-            >>> import priorscope as ps, torch
-            >>> x = torch.randn(80, 3, generator=torch.Generator().manual_seed(0))
-            >>> rep = ps.profile(x, x[:, 0] * x[:, 1], deep=False, trials=False)
-            >>> rep.estimator("extra trees").fit(x, x[:, 0] * x[:, 1]).predict(x[:2]).shape
-            (2,)
-        """
-        from priorscope.profiles._build import own_estimator
-
-        row = next((row for row in self.rows if row.name == name), None)
-        if row is None:
-            raise ValueError(f"the profile has no row {name!r}; it has {', '.join(row.name for row in self.rows)}.")
-        return own_estimator(row, self)
-
-    def code(self, kind: str | None = None) -> str:
-        """The few lines of Python that build the winner (or the best of a ``kind``) without the profile.
-
-        Example:
-            >>> import priorscope as ps, torch
-            >>> x = torch.randn(80, 3, generator=torch.Generator().manual_seed(0))
-            >>> print(ps.profile(x, x[:, 0] * x[:, 1], deep=False, trials=False).code("kernel"))
-            import priorscope as ps
-            <BLANKLINE>
-            model = ps.KernelMachine('...)
-            model.fit(X, y)
-            model.predict(X_new)
-        """
-        from priorscope.profiles._code import code
-
-        return code(self, kind)
 
     def charts(self) -> dict[str, alt.TopLevelMixin]:
         """The charts of the page by name, each an Altair chart."""

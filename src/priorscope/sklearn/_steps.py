@@ -16,7 +16,7 @@ from priorscope.checks import SHAPE, check, optional
 from priorscope.contracts import Shape
 from priorscope.data import Encoding
 
-__all__ = ["Encode", "Shrink"]
+__all__ = ["Encode", "Rescale", "Shrink"]
 
 
 class Encode(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
@@ -90,6 +90,48 @@ class Shrink(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-l
         small = F.adaptive_avg_pool2d(x, size) if len(size) == 2 else F.adaptive_avg_pool1d(x, size)
         found: NDArray[np.float64] = small.flatten(1).numpy()
         return found
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "n_features_in_" in vars(self)
+
+
+class Rescale(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+    """Images or series, given as flat rows, minus ``shift`` and over ``scale``, one number per channel; nothing is learnt.
+
+    Rows are then the same numbers whatever rows are fitted with them, so that a kernel between two rows stays what it is.
+
+    Example:
+        >>> Rescale((2, 2), shift=(1.0, 0.0), scale=(2.0, 1.0)).fit_transform([[3.0, 1.0, 5.0, 6.0]]).tolist()
+        [[1.0, 0.0, 5.0, 6.0]]
+    """
+
+    def __init__(self, input_shape: Shape, shift: tuple[float, ...], scale: tuple[float, ...]) -> None:
+        self.input_shape = input_shape
+        self.shift = shift
+        self.scale = scale
+
+    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Rescale:
+        """Check that rows have the numbers of ``input_shape`` and that there is a shift and a scale for each channel."""
+        check("Rescale", "input_shape", self.input_shape, SHAPE)
+        rows = validate_data(self, X, dtype=np.float64)
+        channels = self.input_shape[0]
+        if rows.shape[1] != int(np.prod(self.input_shape)) or {len(self.shift), len(self.scale)} != {channels}:
+            raise ValueError(
+                f"Rescale wants rows of {int(np.prod(self.input_shape))} numbers, {channels} shifts and {channels} scales; got "
+                f"{rows.shape[1]}, {len(self.shift)} and {len(self.scale)}."
+            )
+        return self
+
+    def transform(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Rescaled rows."""
+        check_is_fitted(self)
+        rows = validate_data(self, X, reset=False, dtype=np.float64).reshape(-1, self.input_shape[0], self._positions)
+        found: NDArray[np.float64] = (rows - np.array(self.shift)[:, None]) / np.array(self.scale)[:, None]
+        return found.reshape(len(found), -1)
+
+    @property
+    def _positions(self) -> int:
+        return int(np.prod(self.input_shape[1:]))
 
     def __sklearn_is_fitted__(self) -> bool:
         return "n_features_in_" in vars(self)

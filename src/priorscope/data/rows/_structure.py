@@ -258,6 +258,55 @@ class Structure:
             )
         return Ladder(tuple(train), tested, self._lacking(train, tested))
 
+    @checked(test=whole(), seed=SEED)
+    def held_out(self, test: int, seed: int = 0) -> tuple[Ids, Ids]:
+        """Training and test rows of one division with about ``test`` test rows: stratified, whole blocks, the last rows with time.
+
+        Example:
+            >>> train, test = Structure.of(np.arange(50.0)[:, None], np.arange(50) % 2).held_out(10)
+            >>> len(train), len(test)
+            (40, 10)
+        """
+        if self.time is not None:
+            order = np.argsort(self.time, kind="stable")
+            tested = np.flatnonzero(self.time >= self.time[order[-test]])
+            train = self._apart(np.flatnonzero(self.time < self.time[order[-test]]), tested)
+        else:
+            tested = self._first_rows([test], np.arange(len(self)), np.random.default_rng(seed))[0]
+            train = np.setdiff1d(np.arange(len(self)), tested)
+        if not len(train):
+            raise ValueError(
+                f"no training row is left beside {len(tested)} test rows: all are of their blocks or times. Ask for fewer test "
+                "rows, or give finer groups or times."
+            )
+        return train, tested
+
+    @checked(most=whole(), seed=SEED)
+    def growing(self, rows: ArrayLike, most: int, seed: int = 0) -> Ids:
+        """The first ``most`` of these rows in an order whose every beginning is a training set: each holds its share of every stratum.
+
+        Blocks stay together in it; with time it goes back from the latest row.
+
+        Example:
+            >>> rows = Structure.of(np.arange(40.0)[:, None], np.arange(40) % 2)
+            >>> order = rows.growing(np.arange(40), 20)
+            >>> [int(rows.strata[order[:size]].sum()) for size in (4, 10, 20)]
+            [2, 5, 10]
+        """
+        given = np.asarray(rows)
+        rng = np.random.default_rng(seed)
+        if self.time is not None:
+            mixed = rng.permutation(given)
+            return mixed[np.argsort(-self.time[mixed], kind="stable")][:most]
+        part = self.subset(given)
+        sizes = np.bincount(part.blocks)
+        enough = min(len(sizes), int(np.searchsorted(np.sort(sizes).cumsum(), most)) + 1)
+        order = even_order(part._kinds(), enough, rng)
+        starts = np.r_[0, sizes.cumsum()[:-1]]
+        inside = np.argsort(part.blocks, kind="stable")
+        found = np.concatenate([inside[starts[b] : starts[b] + sizes[b]] for b in order]) if sizes.max() > 1 else inside[order]
+        return given[found[:most]]
+
     def _first_rows(self, sizes: Sequence[int], rows: Ids, rng: np.random.Generator) -> list[Ids]:
         """Of these rows, sets of whole blocks of about these sizes, each the beginning of the next."""
         part = self.subset(rows)

@@ -1,0 +1,302 @@
+"""The race: everybody runs on the first rungs, those who may be best go on, until it is settled, measured or out of budget."""
+
+from __future__ import annotations
+
+import time as clock
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from priorscope.judge import Judgement, Metric, Outputs
+from priorscope.profiles._contender import Contender, decided, undecided
+from priorscope.profiles._kind import Kind
+from priorscope.profiles._ladder import Ladder, Part
+from priorscope.profiles._problem import Problem
+from priorscope.profiles._record import Record
+from priorscope.profiles._standings import Standings, standings_of
+from priorscope.profiles._trial import Trial, fitted_outputs, judged
+from priorscope.sklearn import Average, balanced_classes, mean_probabilities
+
+__all__ = ["Race"]
+
+_CHANCE = 0.05  # of being within the margin of the best, below which a contender leaves
+_SHARE = 0.5  # of the seconds left, that one trial may take
+_ALLOWED = 0.35  # of the seconds left, that all folds of one contender's last rung may take where it looks at the clock
+_FILLED = 0.6  # of the budget, until which those who left are measured on all rows too
+_CHEAP = 0.005  # of the budget: a contender that takes no more is measured whatever it may be
+_MOST_AVERAGED = 4
+_AVERAGED_CHANCE = 0.15  # of being near the best, from which on a contender may be a member of an average
+
+Tell = Callable[[str, float, float], None]
+
+
+def _silent(what: str, done: float, left: float) -> None:
+    """Say nothing."""
+
+
+@dataclass
+class Race:
+    """Contenders on one ladder, and what was measured of them; :meth:`run` goes on for so many processor seconds.
+
+    ``ended`` says why it stopped: "settled", "measured" (everybody who may be best, on all rows), "budget" or "stopped".
+    """
+
+    problem: Problem
+    metric: Metric
+    ladder: Ladder
+    to: float
+    level: float = 0.9
+    seed: int = 0
+    records: dict[str, Record] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    spent: float = 0.0
+    ended: str = ""
+    seconds: float = 60.0
+    refused: dict[str, float] = field(default_factory=dict)  # seconds a trial would have taken, by contender
+    _offers: list[Callable[[Race], Sequence[Contender]]] = field(default_factory=list)
+
+    def enter(self, contenders: Sequence[Contender]) -> None:
+        """Let contenders take part, under distinct names."""
+        for contender in contenders:
+            contender = replace(contender, estimator=decided(contender.estimator, self.metric))
+            name, number = contender.name, 1
+            while name in self.records:
+                number += 1
+                name = f"{contender.name}#{number}"
+            self.records[name] = Record(contender if name == contender.name else replace(contender, name=name))
+
+    def offer_later(self, offers: Sequence[Callable[[Race], Sequence[Contender]]]) -> None:
+        """Ask these for more contenders when the second rung is measured."""
+        self._offers.extend(offers)
+
+    # -- who runs --------------------------------------------------------------------------------------------------------
+
+    @property
+    def measured(self) -> list[Record]:
+        """Contenders with at least one error, in the order in which they entered."""
+        return [r for r in self.records.values() if r.trials]
+
+    @property
+    def running(self) -> list[Record]:
+        """Contenders that go on; averages follow their members."""
+        return [r for r in self.records.values() if not r.out and not r.failed and r.contender.kind is not Kind.AVERAGE]
+
+    def standings(self) -> Standings:
+        """Where everybody stands now."""
+        return standings_of(self.measured, self.ladder, self.metric, self.to, self.level, self.seed)
+
+    def run(self, seconds: float, tell: Tell = _silent) -> None:
+        """Go on for so many processor seconds; Ctrl-C ends it with what is known."""
+        began = clock.process_time()
+        self.seconds, end = seconds, began + seconds
+        self.ended = ""
+        self.refused = {}
+        for record in self.records.values():
+            record.out = "" if record.out == "budget" else record.out
+
+        def say(what: str) -> None:
+            used = clock.process_time() - began
+            tell(what, min(used / max(seconds, 1e-9), 1.0), max(seconds - used, 0.0))
+
+        try:
+            self._climb(began, end, say)
+        except KeyboardInterrupt:
+            if not self.measured:
+                raise
+            self.ended = "stopped"
+        self.spent += clock.process_time() - began
+        if not self.ended:
+            near = self.standings().near()
+            open_ = any(near[name] >= _CHANCE for name in self.refused if name in near)
+            self.ended = "budget" if open_ else "measured"
+
+    def _climb(self, began: float, end: float, say: Callable[[str], None]) -> None:
+        """One rung after another, then the other folds of the last."""
+        top = self.ladder.top
+        for rung in range(top + 1):
+            self._fold(rung, 0, end, say)
+            if rung == min(1, top):
+                self._more_contenders(rung, end, say)
+            if rung < top:
+                for fold in range(1, self.ladder.wanted(rung)):
+                    self._fold(rung, fold, end, say)
+            if not self.measured:
+                raise ValueError(f"nothing could be measured: {'; '.join(self.notes) or 'nobody takes part'}.")
+            self._average(rung, end)
+            self._leave(rung)
+        for fold in range(1, self.ladder.wanted(top)):
+            self._fold(top, fold, end, say)
+            self._average(top, end)
+            self._leave(top)
+        self._fill(began + _FILLED * self.seconds, say)
+
+    def _fill(self, end: float, say: Callable[[str], None]) -> None:
+        """Measure those who left on all rows too, the cheapest first, while less than a share of the budget is spent."""
+        top = self.ladder.top
+        left = [r for r in self.measured if r.out == "behind" and not r.failed and r.contender.kind is not Kind.AVERAGE]
+        for record in sorted(left, key=lambda r: r.cost(top, self.ladder)):
+            for fold in range(self.ladder.wanted(top)):
+                seconds = end - clock.process_time()
+                if record.failed or record.cost(top, self.ladder) > 0.3 * seconds:
+                    break
+                if fold not in record.trials.get(top, {}):
+                    say(f"{record.contender.name} on {self.ladder.sizes[top]:,} rows")
+                    self._try(record, top, fold, seconds)
+
+    def _more_contenders(self, rung: int, end: float, say: Callable[[str], None]) -> None:
+        """Ask who else should take part, now that something is known, and bring them up to this rung."""
+        for offer in self._offers:
+            self.enter(offer(self))
+        self._offers = []
+        for lower in range(rung + 1):
+            self._fold(lower, 0, end, say)
+
+    def _fold(self, rung: int, fold: int, end: float, say: Callable[[str], None]) -> None:
+        """One fold of one rung for all who go on: the user's own and the cheap ones first, then those most likely to be best."""
+        top = self.ladder.top
+        cheap = _CHEAP * self.seconds
+        waiting = [r for r in self.running if fold not in r.trials.get(rung, {})]
+        if fold:
+            waiting = [r for r in waiting if rung in r.trials and (rung == top or r.cost(rung, self.ladder) < cheap)]
+        near = self.standings().near() if rung == top and self.measured else {}
+
+        def place(record: Record) -> tuple[bool, bool, float, float]:
+            cost = record.cost(rung, self.ladder)
+            dear = cost > 2 * cheap
+            return not record.contender.offered, dear, -near.get(record.contender.name, 1.0) if dear else 0.0, cost
+
+        for record in sorted(waiting, key=place):
+            cost, left = record.cost(rung, self.ladder), end - clock.process_time()
+            if rung < top and record.trials and cost > 2 * cheap and (top - rung) % 2:
+                continue  # a dear one takes every other rung
+            share = min(_SHARE, 0.1 + near.get(record.contender.name, 1.0))
+            if (record.trials and cost > share * left) or (left <= 0 and self.measured):
+                self.refused[record.contender.name] = cost
+                record.out = "budget"
+                continue
+            say(f"{record.contender.name} on {self.ladder.sizes[rung]:,} rows")
+            self._try(record, rung, fold, left)
+
+    def _allowed(self, rung: int, left: float) -> float:
+        """Processor seconds that one trial is allowed, told to estimators that look at the clock."""
+        share = self.ladder.sizes[rung] / self.ladder.sizes[-1]
+        return max(_ALLOWED * left / self.ladder.wanted(self.ladder.top) * share**0.5, 0.7)
+
+    def _try(self, record: Record, rung: int, fold: int, left: float) -> None:
+        """Measure one contender on one part; one that refuses the data is told and leaves, nothing else is lost."""
+        part = self.ladder.part(rung, fold)
+        contender = record.contender
+        try:
+            estimator = contender.timed(self._allowed(rung, left))
+            outputs, fit, both, notes = fitted_outputs(estimator, self.problem, part, contender.native)
+            measured = judged(self.problem, self.metric, part, outputs)
+        except KeyboardInterrupt:
+            raise
+        except Exception as error:  # an optional row may not end the answer
+            reason = str(error).split("\n")[0][:300]
+            self.notes.append(f"{contender.name}: could not be fitted to {len(part.train):,} rows ({type(error).__name__}: {reason})")
+            record.failed = reason
+            return
+        record.add(rung, fold, Trial(measured, outputs, fit, both, len(part.train), notes))
+
+    # -- who leaves ------------------------------------------------------------------------------------------------------
+
+    def _leave(self, rung: int) -> None:
+        """Those leave who are hardly near the best and not cheap: not the user's own, nor the best of each kind below the last rung."""
+        standing = self.standings()
+        near, order = standing.near(), standing.order
+        first = order[0]
+        after = min(rung + 1, self.ladder.top)
+        best: dict[Kind, str] = {}
+        for name in order:
+            record = self.records[name]
+            if not record.out and not record.failed:
+                best.setdefault(record.contender.kind, name)
+        for record in self.running:
+            name = record.contender.name
+            if not record.trials or record.contender.offered or near.get(name, 1.0) >= _CHANCE:
+                continue
+            if record.cost(after, self.ladder) < (_CHEAP if rung == self.ladder.top else 4 * _CHEAP) * self.seconds:
+                continue
+            if best.get(record.contender.kind) == name and rung < self.ladder.top:
+                continue
+            if name != first and (rung < self.ladder.top or standing.judged(name, first) is Judgement.WORSE):
+                record.out = "behind"
+
+    # -- averages --------------------------------------------------------------------------------------------------------
+
+    def _average(self, rung: int, end: float) -> None:
+        """Averages of the leading two to four, of different kinds first: chosen on the rung below the last, measured like any other."""
+        if rung >= max(self.ladder.top - 1, 0) and not any(r.contender.kind is Kind.AVERAGE for r in self.records.values()):
+            self._form(rung, end)
+        for record in self.records.values():
+            if record.contender.kind is Kind.AVERAGE:
+                self._measure_average(record)
+
+    def _form(self, rung: int, end: float) -> None:
+        """Let averages of those take part who may be best and say how sure they are."""
+        standing = self.standings()
+        near, top = standing.near(), self.ladder.top
+        most = 0.5 * max(end - clock.process_time(), 0.0) / self.ladder.wanted(top)  # what a member may take for each fold
+        able = [
+            name
+            for name in standing.order
+            if near[name] >= _AVERAGED_CHANCE and not self.records[name].contender.offered
+            and self.records[name].cost(top, self.ladder) < most
+            and rung in self.records[name].trials and self._averages(self.records[name])
+        ]  # fmt: skip
+        kinds: set[object] = set()
+        apart = []
+        for name in able:
+            contender = self.records[name].contender
+            if (contender.kind, contender.curve) not in kinds:
+                kinds.add((contender.kind, contender.curve))
+                apart.append(name)
+        several = (apart + [n for n in able if n not in apart])[:_MOST_AVERAGED]
+        for count in range(2, len(several) + 1):
+            members = several[:count]
+            titles = [self.records[name].contender.name for name in members]
+            inner = [(n, undecided(self.records[n].contender.estimator)) for n in members]
+            average = decided(Average(inner, task=self.problem.task), self.metric)
+            words = f"the average of {', '.join(titles[:-1])} and {titles[-1]}"
+            self.enter([Contender(words, words, Kind.AVERAGE, average, None)])
+
+    def _shares(self, part: Part) -> NDArray[np.float64] | None:
+        """Shares of the classes among training rows, where predictions are held against them."""
+        if self.metric is not Metric.BALANCED_ERROR or self.problem.n_classes is None:
+            return None
+        counts = np.bincount(self.problem.y[part.train], minlength=self.problem.n_classes)
+        return np.maximum(counts, 1e-9) / counts.sum()
+
+    def _averages(self, record: Record) -> bool:
+        """Whether its outputs can be averaged: numbers, or probabilities of its own."""
+        trial = next(iter(record.trials[record.last].values()))
+        return trial.outputs is not None and (self.problem.n_classes is None or trial.outputs.own)
+
+    def _measure_average(self, record: Record) -> None:
+        """The average's error wherever all its members were measured, from what they said: the same as fitting it there."""
+        members = [self.records[name] for name, _ in undecided(record.contender.estimator).members]
+        for rung in members[0].rungs:
+            for fold in members[0].folds(rung):
+                if fold in record.trials.get(rung, {}):
+                    continue
+                trials = [m.trials.get(rung, {}).get(fold) for m in members]
+                said = [t.outputs for t in trials if t is not None and t.outputs is not None]
+                if len(said) < len(members):
+                    continue
+                part = self.ladder.part(rung, fold)
+                outputs = _mean_outputs(said, self._shares(part))
+                seconds = [(t.fit_seconds, t.seconds) for t in trials if t is not None]
+                fit, both = (float(sum(s)) for s in zip(*seconds, strict=True))
+                record.add(rung, fold, Trial(judged(self.problem, self.metric, part, outputs), None, fit, both, len(part.train)))
+
+
+def _mean_outputs(said: Sequence[Outputs], shares: NDArray[np.float64] | None) -> Outputs:
+    """What the average of estimators says; ``shares`` of the classes where all classes are to count alike."""
+    probabilities = [o.probabilities for o in said if o.probabilities is not None]
+    if not probabilities:
+        return Outputs(mean_probabilities([np.asarray(o.values, dtype=float) for o in said]))
+    mean = mean_probabilities(probabilities)
+    return Outputs(mean.argmax(1) if shares is None else balanced_classes(mean, shares), mean)
