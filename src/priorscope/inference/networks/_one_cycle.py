@@ -183,7 +183,7 @@ class _Run:
         _, steps = descend(self.network, self._gradient, self._update, self.cycle.steps, self._look)
         kept = steps
         if self.held is not None:
-            if steps != self.best_at[0]:
+            if steps != self.best_at[0] or not self.state:
                 self._read(steps, 1.0)
             kept = self.best_at[0]
             self.network.load_state_dict(self.state)
