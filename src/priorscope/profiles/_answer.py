@@ -112,7 +112,8 @@ def _ended(race: Race, record: Record) -> str:
     if record.failed:
         return f"could not be fitted to more rows: {record.failed}"
     if record.contender.name in race.refused:
-        return f"{race.ladder.sizes[record.last + 1]:,} rows would take it about {_time(race.refused[record.contender.name])}"
+        rung, seconds = race.refused[record.contender.name]
+        return f"{race.ladder.sizes[rung]:,} rows would take it about {_time(seconds)}"
     return "behind" if record.out == "behind" else ""
 
 

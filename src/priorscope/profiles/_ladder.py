@@ -15,6 +15,7 @@ Rows = NDArray[np.int64]
 FOLDS = 5
 _ONE_TEST = 20_000  # rows from which one test part says enough
 _MOST_TESTED = 10_000
+_FEW_TESTED = 2000  # rows at least that a lower rung tests, where there are more of them
 _ENOUGH_TESTED = 400  # test rows on the lower rungs, where the data have them
 
 
@@ -41,6 +42,7 @@ class Ladder:
     sizes: tuple[int, ...]
     divided: tuple[tuple[Rows, Rows], ...] = field(repr=False)
     orders: dict[int, Rows] = field(default_factory=dict, repr=False)
+    tests: dict[int, Rows] = field(default_factory=dict, repr=False)
     seed: int = 0
 
     @classmethod
@@ -83,6 +85,11 @@ class Ladder:
         train, test = self.divided[fold]
         if rung == self.top:
             return Part(train, test)
+        few = max(_FEW_TESTED, 2 * self.sizes[rung])
+        if len(test) > few:
+            if fold not in self.tests:
+                self.tests[fold] = self.structure.growing(test, len(test), self.seed + fold)
+            test = self.tests[fold][:few]
         if fold not in self.orders:
             self.orders[fold] = self.structure.growing(train, self.sizes[-2], self.seed + fold)
         order, marks = self.orders[fold], self.sizes[rung]

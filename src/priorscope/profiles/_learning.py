@@ -37,7 +37,7 @@ def _paired(race: Race, record: Record) -> tuple[float, float, float, int]:
     blocks, rung = ladder.structure.blocks, record.last
     luck = np.zeros(ladder.structure.n_blocks)
     gains, errors, counts = [], [], []
-    total = sum(len(ladder.divided[k][1]) for k in record.folds(rung))
+    total = sum(len(ladder.part(rung, k).test) for k in record.folds(rung))
     for k in record.folds(rung):
         part, measured = ladder.part(rung, k), record.trials[rung][k].measured
         outputs = guessed(problem.y[part.train], len(part.test), problem.n_classes, race.metric)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time as clock
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -23,8 +23,10 @@ __all__ = ["Race"]
 
 _CHANCE = 0.05  # of being within the margin of the best, below which a contender leaves
 _SHARE = 0.5  # of the seconds left, that one trial may take
+_LITTLE = 0.03  # of the seconds left, that anybody's trial may take
 _ALLOWED = 0.35  # of the seconds left, that all folds of one contender's last rung may take where it looks at the clock
 _FILLED = 0.6  # of the budget, until which those who left are measured on all rows too
+_WARM = 3.0  # times the seconds believed: a first trial that takes more is timed again, for something was compiled or imported
 _CHEAP = 0.005  # of the budget: a contender that takes no more is measured whatever it may be
 _MOST_AVERAGED = 4
 _AVERAGED_CHANCE = 0.15  # of being near the best, from which on a contender may be a member of an average
@@ -54,7 +56,7 @@ class Race:
     spent: float = 0.0
     ended: str = ""
     seconds: float = 60.0
-    refused: dict[str, float] = field(default_factory=dict)  # seconds a trial would have taken, by contender
+    refused: dict[str, tuple[int, float]] = field(default_factory=dict)  # rung and seconds of the trial not made, by contender
     _offers: list[Callable[[Race], Sequence[Contender]]] = field(default_factory=list)
 
     def enter(self, contenders: Sequence[Contender]) -> None:
@@ -160,7 +162,7 @@ class Race:
         waiting = [r for r in self.running if fold not in r.trials.get(rung, {})]
         if fold:
             waiting = [r for r in waiting if rung in r.trials and (rung == top or r.cost(rung, self.ladder) < cheap)]
-        near = self.standings().near() if rung == top and self.measured else {}
+        near = self.standings().near() if self.measured else {}
 
         def place(record: Record) -> tuple[bool, bool, float, float]:
             cost = record.cost(rung, self.ladder)
@@ -171,13 +173,20 @@ class Race:
             cost, left = record.cost(rung, self.ladder), end - clock.process_time()
             if rung < top and record.trials and cost > 2 * cheap and (top - rung) % 2:
                 continue  # a dear one takes every other rung
-            share = min(_SHARE, 0.1 + near.get(record.contender.name, 1.0))
-            if (record.trials and cost > share * left) or (left <= 0 and self.measured):
-                self.refused[record.contender.name] = cost
+            if (record.trials and not self._worth(record, rung, cost, left, near)) or (left <= 0 and self.measured):
+                self.refused[record.contender.name] = (rung, cost)
                 record.out = "budget"
                 continue
             say(f"{record.contender.name} on {self.ladder.sizes[rung]:,} rows")
             self._try(record, rung, fold, left)
+
+    def _worth(self, record: Record, rung: int, cost: float, left: float, near: Mapping[str, float]) -> bool:
+        """Whether a trial fits: little of what is left, or the way up to all rows takes no more than the chance to be best is worth."""
+        if cost < _LITTLE * left:
+            return True
+        share = min(_SHARE, 0.1 + near.get(record.contender.name, 1.0))
+        climb = cost if rung == self.ladder.top else cost + record.cost(self.ladder.top, self.ladder)
+        return climb < share * left
 
     def _allowed(self, rung: int, left: float) -> float:
         """Processor seconds that one trial is allowed, told to estimators that look at the clock."""
@@ -199,6 +208,8 @@ class Race:
             self.notes.append(f"{contender.name}: could not be fitted to {len(part.train):,} rows ({type(error).__name__}: {reason})")
             record.failed = reason
             return
+        if not record.trials and both > _WARM * contender.first and both < 0.1 * left:
+            _, fit, both, _ = fitted_outputs(contender.timed(self._allowed(rung, left)), self.problem, part, contender.native)
         record.add(rung, fold, Trial(measured, outputs, fit, both, len(part.train), notes))
 
     # -- who leaves ------------------------------------------------------------------------------------------------------

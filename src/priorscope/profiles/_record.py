@@ -66,7 +66,7 @@ class Record:
         """The luck that each block of rows brought to the error on a rung, (blocks,)."""
         blocks = ladder.structure.blocks
         luck = np.zeros(ladder.structure.n_blocks)
-        found = [(ladder.divided[k][1], self.trials[rung][k].measured.influence) for k in self.folds(rung)]
+        found = [(ladder.part(rung, k).test, self.trials[rung][k].measured.influence) for k in self.folds(rung)]
         total = sum(len(rows) for rows, _ in found)
         for rows, influence in found:
             luck += np.bincount(blocks[rows], influence, len(luck)) / total
@@ -77,16 +77,28 @@ class Record:
         return float(np.sqrt((self.by_block(rung, ladder) ** 2).sum()))
 
     def cost(self, rung: int, ladder: Ladder) -> float:
-        """Processor seconds that a trial on a rung will take: from its own rungs below, and its believed growth."""
-        known = [(ladder.sizes[r], float(np.mean([t.seconds for t in self.trials[r].values()]))) for r in self.rungs if r <= rung]
+        """Processor seconds that a trial on a rung will take: from its own rungs below, and its believed growth.
+
+        Half of the growth of fits is its own, half what is believed of its kind; predictions of kernels grow with the rows.
+        """
+        known = [r for r in self.rungs if r <= rung]
         if not known:
             return self.contender.first
-        size, seconds = known[-1]
+        fit, asked = self._seconds(known[-1])
         growth = self.contender.exponent
-        if len(known) > 1 and size > known[-2][0]:  # half its own growth, half what is believed of its kind
-            own = np.log(max(seconds, 1e-3) / max(known[-2][1], 1e-3)) / np.log(size / known[-2][0])
+        if len(known) > 1:
+            own = np.log(max(fit, 1e-3) / max(self._seconds(known[-2])[0], 1e-3))
+            own /= np.log(ladder.sizes[known[-1]] / ladder.sizes[known[-2]])
             growth = 0.5 * growth + 0.5 * float(np.clip(own, 0.0, 3.0))
-        return seconds * (ladder.sizes[rung] / size) ** growth
+        times = ladder.sizes[rung] / ladder.sizes[known[-1]]
+        tests = len(ladder.part(rung, 0).test) / len(ladder.part(known[-1], 0).test)
+        return float(fit * times**growth + asked * tests * (times if self.contender.curve == "kernel" else 1.0))
+
+    def _seconds(self, rung: int) -> tuple[float, float]:
+        """Seconds of fits and of predictions on a rung, in the mean over folds."""
+        found = [(t.fit_seconds, t.seconds - t.fit_seconds) for t in self.trials[rung].values()]
+        fit, asked = (float(np.mean(column)) for column in zip(*found, strict=True))
+        return fit, asked
 
 
 def _size(outputs: Outputs | None) -> int:

@@ -21,13 +21,15 @@ Array = NDArray[np.float64]
 _DRAWS = 4000
 _GRID = np.r_[0.0005, np.linspace(0.005, 0.995, 199), 0.9995]
 _TINY = 1e-9
+REACH = 16.0  # times the largest size measured, as far as errors are carried
 
 
 @dataclass(frozen=True)
 class Standings:
     r"""Extrapolations by name and draws (draws, contenders) of the errors at ``to``.
 
-    Each column has the distribution of its own extrapolation; columns are joined by a Gaussian copula whose correlation is
+    What was measured is carried to at most 16 times its size: beyond, an error is taken to be no better than there, so that nobody
+    leads by a forecast from a handful of rows. Each column has the distribution of its own extrapolation; columns are joined by a Gaussian copula whose correlation is
     that of the errors' luck on shared test rows, as far as luck of test rows makes up an interval.
     """
 
@@ -117,7 +119,8 @@ def standings_of(records: Sequence[Record], ladder: Ladder, metric: Metric, to: 
     common = rng.standard_normal((_DRAWS, len(names))) @ (vectors * np.sqrt(np.maximum(values, 0.0))).T
     draws = np.empty((_DRAWS, len(names)))
     for j, one in enumerate(each.values()):
-        found = np.log(np.maximum(one.posterior.quantiles(float(to), _GRID), _TINY))
+        size_there = min(float(to), REACH * ladder.sizes[records[j].last])
+        found = np.log(np.maximum(one.posterior.quantiles(size_there, _GRID), _TINY))
         spread = max((found[160] - found[40]) / 1.683, 1e-6)  # of a normal law, quantiles 0.2 and 0.8 lie so far apart
         part = min(float(size[j]) / spread, 1.0)
         z = part * common[:, j] + np.sqrt(1 - part**2) * rng.standard_normal(_DRAWS)
