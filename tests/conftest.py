@@ -1,9 +1,10 @@
-"""A limit of time for every test, and a real browser for the pages and charts, started once."""
+"""A limit of time for every test, any order of them, and a real browser for the pages and charts, started once."""
 
 from __future__ import annotations
 
 import faulthandler
 import os
+import random
 import shutil
 import signal
 import threading
@@ -51,6 +52,19 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
         if clock:
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, before)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With the seed $PRIORSCOPE_SHUFFLE, files and their tests in another order; $PRIORSCOPE_SHARE keeps a part of the files."""
+    seed = os.environ.get("PRIORSCOPE_SHUFFLE")
+    if seed is None:
+        return
+    rng = random.Random(seed)
+    files: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        files.setdefault(str(item.path), []).append(item)
+    names = rng.sample(sorted(files), round(len(files) * float(os.environ.get("PRIORSCOPE_SHARE", "1"))))
+    items[:] = [item for name in names for item in rng.sample(files[name], len(files[name]))]
 
 
 ARGUMENTS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]

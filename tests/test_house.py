@@ -382,6 +382,7 @@ WITHOUT_SOURCE = {
     "personas",
     "tools",
     "recorded",
+    "relations",
     "models",
 }  # models: what concerns all its rooms
 

@@ -288,3 +288,16 @@ def test_untrained_networks_decide_nothing(accuracy, trained):
             f"training accuracy {accuracy[0]:g} [{accuracy[1]:g}, {accuracy[2]:g}], at least 0.9 presumed"
         )
     assert one.fingerprint != dataclasses.replace(one, trained=None).fingerprint
+
+
+def test_an_undecided_interval_without_the_sources_value_is_not_reached():
+    law = fixed("exponent", Interval(-0.58, -0.64, -0.52), claimed(-0.5, within=0.1))
+    far = dataclasses.replace(claim(law), reach=("width",))
+    assert judge_claim(far, TABLE, draws=8).verdict == "not shown"  # at the source's size more draws decide
+    found = judge_claim(far, TABLE, {"width": (128, 2048)}, draws=8)
+    assert (found.verdict, found.checks[0].more) == ("not reached", None)
+    for other in (Interval(-0.55, -0.65, -0.45), Interval(-0.58, -0.64, -0.49)):  # with the source's value in it
+        wide = dataclasses.replace(far, checks=(fixed("exponent", other, claimed(-0.5, within=0.1)),))
+        assert judge_claim(wide, TABLE, {"width": (128, 2048)}).verdict == "not shown"
+    one_sided = dataclasses.replace(far, checks=(fixed("gain", Interval(-0.1, -0.3, 0.1), above(0)),))
+    assert judge_claim(one_sided, TABLE, {"width": (128, 2048)}).verdict == "not shown"

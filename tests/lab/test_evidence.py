@@ -18,6 +18,7 @@ from priorscope.lab import (
     judge_paper,
     read_evidence,
     sweep,
+    take_up_evidence,
     write_evidence,
 )
 from priorscope.statistics import exact
@@ -130,3 +131,23 @@ def test_a_measure_that_needs_a_long_array_cannot_be_judged_from_the_table(toy, 
     (record,) = judge_evidence(paper, tmp_path)
     assert (record.verdict, record.raised, record.evidence) == ("not run", True, None)
     assert judge_paper(paper, store)[0].verdict == "holds"
+
+
+def test_recorded_runs_serve_a_grid_that_has_grown(toy, tmp_path):
+    points = toy.SQUARES.points("small")
+    write_evidence(toy.SQUARES, filled(toy), "small", tmp_path)
+    grown = dataclasses.replace(toy.SQUARES, grid=lambda scale: [*points, {**points[0], "seed": 99}])
+    store = Store(":memory:")
+    assert take_up_evidence(grown, store, "small", tmp_path) == len(points)
+    assert sweep(grown, "small", store, jobs=1).ran == 1
+    write_evidence(grown, store, "small", tmp_path / "grown")
+    old, new = (folder / "squares.jsonl" for folder in (tmp_path, tmp_path / "grown"))
+    assert old.read_text().splitlines()[1:] == new.read_text().splitlines()[1:-1]  # to the last bit
+    for other in (
+        toy.SQUARES,
+        dataclasses.replace(grown, version=2),
+    ):  # the recorded grid is run anew; another version too
+        assert take_up_evidence(other, Store(":memory:"), "small", tmp_path) == 0
+    lines = old.read_text().splitlines()
+    old.write_text("\n".join([lines[0].replace('"left_out":[]', '"left_out":["noise"]'), *lines[1:]]) + "\n")
+    assert take_up_evidence(grown, Store(":memory:"), "small", tmp_path) == 0  # a measure could want what was left out

@@ -144,7 +144,7 @@ def test_errors_of_features_are_those_of_rows_that_they_have_not_seen():
     problem = Problem(np.eye(2)[labels], labels, np.ones(6))
     scores = problem.targets + 0.1 * RNG.normal(size=(6, 2))
     rival = Rival("laplace", "ntk", 0.1, "squared", 0.0, 6, "standard", squared=0.0, wrong=0.0)
-    found = Found(Candidate("laplace", ps.models.laplace(), Inputs.learnt(X, (2,))), rival, scores[:, 0], scores)
+    found = Found(Candidate("laplace", ps.models.laplace(), Inputs.learnt(X, (2,))), rival, scores[:, 0], scores, 0.1)
     rows = np.array([0, 2, 3, 5])
     honest = problem.targets[rows] + np.array([[0.9, 0.0], [0.9, 0.0], [0.0, 0.3], [0.1, -0.1]])
     fit = SimpleNamespace(plan=SimpleNamespace(rows=rows, scores=honest))

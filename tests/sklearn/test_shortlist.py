@@ -176,7 +176,7 @@ def test_networks_of_any_make_are_trained():
         (lambda: TrainedNetwork("fnc-1"), "no architecture 'fnc-1'"),
         (lambda: TrainedNetwork(3), "an Architecture, an nn.Module or a factory; got int"),
         (lambda: TrainedNetwork("gap-1", input_shape=(1, 3, 3)), "needs 9 features per row; X has 2"),
-        (lambda: TrainedNetwork(nn.Linear(2, 1), task="classification"), "the network has 1 outputs; 2 are wanted"),
+        (lambda: TrainedNetwork(nn.Linear(2, 1), input_shape=(3,)), "needs 3 features per row; X has 2"),
     ],
 )
 def test_mistakes_are_one_line(make, words):

@@ -1,4 +1,4 @@
-"""Commands: ``choose FOLDER`` among watched calls, ``replay [ROOM…]``, ``accept ROOM…``, ``share``."""
+"""Commands: ``choose FOLDER [ROOM…]`` among watched calls, ``settle ROOM…``, ``replay [ROOM…]``, ``accept ROOM…``, ``share``."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ MOST = 8  # calls kept of one function
 FEW = 2  # calls kept of one function that take no new line
 SMALL, LARGE = 1_500, 16_000  # bytes of a call that adds a shape; of one that adds lines
 SECONDS = 1.0  # processor time of a kept call
+PATIENCE = 6.0  # processor time in which the calls of one function are tried
 LOOSE = 1e-3  # two runs further apart than this share say nothing
 OTHER = {  # the second run: two threads, other instructions, other order
     "OMP_NUM_THREADS": "2",
@@ -83,9 +84,10 @@ def chosen(candidates: list[dict[str, Any]]) -> list[dict[str, Any]]:
         raw = function_of(candidates[0]["function"])
     except (AttributeError, LookupError, ImportError):
         return []
+    start = time.process_time()
     for row in sorted(candidates, key=lambda row: len(json.dumps(row)))[:40]:
         size = len(json.dumps(row, ensure_ascii=False))
-        if len(kept) >= MOST or (size > LARGE and kept):
+        if len(kept) >= MOST or (size > LARGE and kept) or time.process_time() - start > PATIENCE:
             break
         watch = Lines(raw.code)
         sys.settrace(watch)
@@ -115,8 +117,8 @@ def broken(told: dict[str, Any]) -> bool:
     return any(kind in ("AttributeError", "NameError") for kind in told.get("raises", {}))
 
 
-def choose(folder: Path) -> None:
-    """Keeps some of the watched calls, with what they give in this run."""
+def choose(folder: Path, rooms: list[str]) -> None:
+    """Keeps some of the watched calls, of the named rooms or all, with what they give in this run."""
     by_module: dict[str, dict[str, dict[int, dict[str, Any]]]] = defaultdict(lambda: defaultdict(dict))
     for file in sorted(folder.glob("*.jsonl")):
         for line in file.read_text().splitlines():
@@ -124,7 +126,10 @@ def choose(folder: Path) -> None:
                 row = json.loads(line)
             except json.JSONDecodeError:  # cut off in the middle
                 continue
-            same = by_module[row["function"].partition(":")[0]][row["function"]]
+            module = row["function"].partition(":")[0]
+            if not belongs(module, rooms):
+                continue
+            same = by_module[module][row["function"]]
             key = zlib.crc32(json.dumps(rough(row["arguments"])).encode())
             if key not in same or len(line) < len(json.dumps(same[key])):
                 same[key] = row
@@ -138,12 +143,18 @@ def choose(folder: Path) -> None:
     write_defaults()
 
 
+def belongs(module: str, rooms: list[str]) -> bool:
+    """Whether a module is in one of the named rooms, or none is named."""
+    inside = module.removeprefix("priorscope.")
+    return not rooms or any(inside == room or inside.startswith(room + ".") for room in rooms)
+
+
 def files(rooms: list[str]) -> Iterator[tuple[str, Path]]:
     """The modules with kept calls, of the named rooms or all."""
     for file in sorted(CALLS.rglob("*.jsonl")):
-        inside = ".".join(file.relative_to(CALLS).with_suffix("").parts)
-        if not rooms or any(inside == room or inside.startswith(room + ".") for room in rooms):
-            yield f"priorscope.{inside}".removesuffix(".priorscope"), file
+        module = ".".join(["priorscope", *file.relative_to(CALLS).with_suffix("").parts]).removesuffix(".priorscope")
+        if belongs(module, rooms):
+            yield module, file
 
 
 def results_of(rows: list[Call]) -> list[dict[str, Any]]:
@@ -269,7 +280,9 @@ def share() -> None:
 if __name__ == "__main__":
     command, *rest = sys.argv[1:]
     if command == "choose":
-        choose(Path(rest[0]))
+        choose(Path(rest[0]), rest[1:])
+    elif command == "settle":
+        settle([module for module, _ in files(rest)])
     elif command == "run":
         run(Path(rest[0]), rest[1], rest[2:])
     elif command == "replay":

@@ -58,7 +58,7 @@ def reproduce(
     """Run a published experiment and say which of its claims hold here.
 
     Every result is stored as it comes: stop with Ctrl-C, or lose the machine, and the same command goes on. Runs that another
-    machine left unfinished in claims/runs/unfinished are taken up first, and told.
+    machine left unfinished in claims/runs/unfinished are taken up first, and told; so are recorded runs of a grid that has grown.
 
     Examples:  priorscope reproduce sphere-spectrum --scale tiny   |   priorscope reproduce mine.py:PAPER -j 8
                priorscope reproduce --queue --minutes 60   |   priorscope reproduce --queue --minutes 0
@@ -80,7 +80,7 @@ def reproduce(
     points = paper.points(scale)
     with Store(store) as runs, contextlib.ExitStack() as stack:
         if scale != "tiny" and name in REGISTRY and not fresh:
-            _take_up(paper, runs)
+            _take_up(paper, runs, scale)
         executor = stack.enter_context(dask_executor(cluster)) if cluster is not None else None
         try:
             with _interruptible():
@@ -126,7 +126,7 @@ def _work_off(name: str | None, scale: str, store: Path | None, minutes: float |
     with Store(store) as runs:
         for paper in papers:
             if scale != "tiny" and paper.name in REGISTRY and minutes != 0:
-                _take_up(paper, runs)
+                _take_up(paper, runs, scale)
         if minutes == 0:
             left = waiting(papers, runs, runs_folder(), scale)
         else:
@@ -153,9 +153,13 @@ def _work_off(name: str | None, scale: str, store: Path | None, minutes: float |
     Console().print(rich_table(rows, title="In the queue") if rows else "nothing waits: every paper is complete")
 
 
-def _take_up(paper: Paper, runs: Store) -> None:
-    """Go on from the runs that an unfinished sweep left beside the ledger."""
-    from priorscope.lab import read_runs, runs_folder, take_up, unfinished_file
+def _take_up(paper: Paper, runs: Store, scale: str) -> None:
+    """Go on from the recorded runs of a grid that has grown, and from those that an unfinished sweep left beside the ledger."""
+    from priorscope.lab import read_runs, runs_folder, take_up, take_up_evidence, unfinished_file
+
+    recorded = take_up_evidence(paper, runs, scale, runs_folder())
+    if recorded:
+        typer.echo(f"{recorded} recorded runs taken: the grid has grown since", err=True)
 
     file = unfinished_file(paper.name, runs_folder())
     if not file.exists():

@@ -23,6 +23,7 @@ from priorscope.contracts._door import (
     own,
     require,
 )
+from priorscope.contracts._fields import Field, Fields
 from priorscope.contracts._guarded import HOLED, guarded
 from priorscope.contracts._inference import (
     Fitted,
@@ -63,6 +64,8 @@ __all__ = [
     "HOLED",
     "CountedSamples",
     "FeatureKernel",
+    "Field",
+    "Fields",
     "FiniteGroup",
     "Fitted",
     "GradientContext",

@@ -2,7 +2,7 @@
 
 from priorscope.lab._claim import Check, Claim, Measured, NotMeasured
 from priorscope.lab._cluster import dask_executor
-from priorscope.lab._evidence import Evidence, evidence_from, read_evidence, write_evidence
+from priorscope.lab._evidence import Evidence, evidence_from, read_evidence, take_up_evidence, write_evidence
 from priorscope.lab._executors import SerialExecutor, available_cores, process_executor
 from priorscope.lab._expect import (
     Expectation,
@@ -87,6 +87,7 @@ __all__ = [
     "write_runs",
     "read_runs",
     "take_up",
+    "take_up_evidence",
     "unfinished_file",
     "read_unfinished",
     "keep_unfinished",

@@ -21,7 +21,7 @@ from priorscope.writing import write_whole
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Evidence", "evidence_from", "read_evidence", "write_evidence"]
+__all__ = ["Evidence", "evidence_from", "read_evidence", "take_up_evidence", "write_evidence"]
 
 _FORMAT = 1
 _LONGEST = 256  # numbers; longer arrays are left out of the file (and named in it)
@@ -151,6 +151,38 @@ def read_evidence(name: str, folder: str | os.PathLike[str]) -> Evidence | None:
             "`priorscope claims --record`."
         ) from error
     return Evidence(name, *known, keys, pd.DataFrame.from_records(rows))
+
+
+def take_up_evidence(paper: Paper, store: Store, scale: str, folder: str | os.PathLike[str]) -> int:
+    """Put recorded runs into a store where today's grid has them and others besides, so that only those have to run.
+
+    A grid that grows (more seeds, more sizes) under the same version keeps its runs. None is taken where the grid is the
+    recorded one (that is run anew), where the version is another, or where the file left out arrays. Gives how many were taken.
+
+    Example:
+        >>> import tempfile
+        >>> grid = lambda n: lambda scale: [{"x": x, "seed": 0} for x in range(n)]
+        >>> small, grown = (Paper("squares", "Squares", "Euclid", 1, grid(n), lambda point: {}) for n in (1, 2))
+        >>> store, other, folder = Store(":memory:"), Store(":memory:"), tempfile.mkdtemp()
+        >>> _ = store.put("squares", 1, {"x": 0, "seed": 0}, {"square": 0})
+        >>> _ = write_evidence(small, store, "small", folder)
+        >>> take_up_evidence(small, other, "small", folder), take_up_evidence(grown, other, "small", folder)
+        (0, 1)
+    """
+    kept = read_evidence(paper.name, folder)
+    grid = {paper.key(point) for point in paper.points(scale)}
+    if kept is None or (kept.version, kept.scale) != (paper.version, scale) or grid <= set(kept.keys):
+        return 0
+    head, *lines = (Path(folder) / f"{paper.name}.jsonl").read_text(encoding="utf-8").splitlines()
+    if json.loads(head)["left_out"]:
+        return 0
+    each, taken = kept.seconds / len(lines), 0  # the table knows the seconds of all runs together
+    for key, line in zip(kept.keys, map(json.loads, lines), strict=True):
+        if key in grid:
+            result = {name: _array(value) for name, value in line["metrics"].items()}
+            code = f"@{kept.commit or ''}"
+            taken += store.put(paper.name, paper.version, line["point"], result, scale=scale, seconds=each, code=code)
+    return taken
 
 
 def _plain_array(array: np.ndarray) -> Metrics:

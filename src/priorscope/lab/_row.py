@@ -112,4 +112,5 @@ def commits(codes: Iterable[str]) -> str | None:
         >>> commits(["0.1.0@34cd", "0.1.0@12ab", "0.1.0@34cd"])
         '12ab, 34cd'
     """
-    return ", ".join(sorted({code.split("@")[-1] for code in codes} - {""})) or None
+    known = {commit for code in codes for commit in code.split("@")[-1].split(", ")}
+    return ", ".join(sorted(known - {""})) or None

@@ -23,7 +23,8 @@ VERDICTS = ("holds", "holds with changes", "fails", "not reached", "not trained"
 
 ``holds with changes``: true after a correction that the claim names, or about true: within the tolerance, where the interval
 excludes the value of the source itself (:func:`claimed`). ``fails``: not so at the source's size, or where a larger one cannot
-change it. ``not reached``: not so here, where runs stay behind the source in a field that can change it. ``not trained``: the
+change it. ``not reached``: not so here, where runs stay behind the source in a field that can change it (it would fail, or
+the interval excludes the source's own value: larger runs could decide it, more of these could not). ``not trained``: the
 networks did not reach the level of training that the statement presumes. ``not shown``: so many draws cannot decide it (the
 measured value is given, and how many could). ``not run``: no complete set of stored runs, or none judged under today's words.
 
@@ -105,7 +106,8 @@ def judge_claim(
 
     Fails when any check fails; holds when all hold (``with changes`` when the claim names some, or a check holds only so);
     else it is not shown. ``shortfall`` says in which fields the runs stay behind the source (:meth:`Paper.shortfall`): where the
-    claim's ``reach`` names one, what would fail is *not reached*. A claim whose ``trained`` does not hold is *not trained*.
+    claim's ``reach`` names one, what would fail, or is undecided and excludes the source's own value, is *not reached*. A claim
+    whose ``trained`` does not hold is *not trained*.
     ``draws`` (how many repeats the intervals rest on) serves the power of each check. What a measure raises, other than
     :class:`NotMeasured`, is raised here too.
 
@@ -123,7 +125,8 @@ def judge_claim(
     short = {name: (shortfall or {})[name] for name in claim.reach if name in (shortfall or {})}
     checks = tuple(_judge_check(check, table, draws) for check in claim.checks)
     if short:
-        checks = tuple(replace(c, verdict="not reached") if c.verdict == "fails" else c for c in checks)
+        pairs = zip(claim.checks, checks, strict=True)
+        checks = tuple(replace(c, verdict="not reached", more=None) if _missed(asked, c) else c for asked, c in pairs)
     guard = None if claim.trained is None else _judge_check(claim.trained, table, draws)
     found = {check.verdict for check in checks}
     if guard is not None and not guard.verdict.startswith("holds"):
@@ -146,6 +149,13 @@ def judge_claim(
         notes.insert(0, f"{guard.name}{ends}, {guard.expected} presumed" + (f" ({guard.note})" if guard.note else ""))
     first = checks[0]
     return Verdict(verdict, first.measured, first.low, first.high, "; ".join(notes), checks)
+
+
+def _missed(asked: Check, found: CheckVerdict) -> bool:
+    """Whether a check says no: it fails, or is undecided about a tolerance while the source's own value is excluded."""
+    if found.verdict != "not shown" or found.low is None or found.high is None:
+        return found.verdict == "fails"
+    return not asked.expect.meets_core(found.low, found.high)
 
 
 def _judge_check(check: Check, table: pd.DataFrame, draws: int) -> CheckVerdict:

@@ -22,7 +22,10 @@ __all__ = ["Choice", "Wishes", "choose"]
 Array = NDArray[np.float64]
 SCREENED = 700  # rows on which kernels are compared where there are more
 LEAST = 5  # rows of a class among them, of those that are too rare to get as many by lot
-FINALISTS = 2  # of them measured again on all rows
+FINALISTS = 3  # of them measured again on more rows
+NESTED = (
+    2000  # rows that hold those of the comparison, on which finalists are told apart before one goes on to all rows
+)
 FORMS_BY = 2  # models by which the form of the inputs is chosen, before the others are tried
 STRENGTHS = (0.01, 0.1)  # of the regulariser of ZCA, in units of the mean eigenvalue
 SECONDS = 20.0  # that one kernel may take in the comparison: fewer rows where it would take longer
@@ -74,25 +77,38 @@ def choose(rows: Array, plain: Inputs, problem: Problem, wishes: Wishes, *, exac
         label, inputs = next(iter(forms.items()))
         race.run([Candidate(m, wishes.models[m], inputs, label) for m in names])
     notes = _refine(race, rows, plain, wishes)
-    best = race.leader
-    if len(part) < n and exact:
-        x = {f.rival.key: f.candidate.inputs(rows) for f in race.leaders(FINALISTS)}
-        again = [
-            whole
-            for f in race.leaders(FINALISTS)
-            for whole in measure(
-                f.candidate, x[f.rival.key], problem, kinds=(f.rival.kind,), metric=wishes.metric, ridge=wishes.ridge
-            )
-        ]
-        best = min(again, key=lambda f: f.order)
-    elif race.best is not None:
+    if race.best is not None and len(part) == n:
         best = race.best
-    if len(part) < n and len(race.every) > 1:
-        most = FINALISTS if exact else 1
-        notes.append(
-            f"{len(race.every)} kernels were compared on {len(part)} of {n} rows; the best {most} used all rows"
-        )
+    else:
+        finalists = race.leaders(FINALISTS)
+        said = f"{len(race.every)} kernels were compared on {len(part)} of {n} rows"
+        if n > 1.5 * NESTED and len(finalists) > 1:
+            finalists = [
+                min(_again(finalists, rows, problem, wishes, _wider(part, n, wishes.seed)), key=lambda f: f.order)
+            ]
+            said += f", the best {FINALISTS} again on {NESTED}"
+        best = min(_again(finalists, rows, problem, wishes, None), key=lambda f: f.order) if exact else finalists[0]
+        if len(race.every) > 1:
+            notes.append(f"{said}; the best {len(finalists) if exact else 1} used all rows")
     return Choice(best.candidate, best.rival.kind, best, race.rivals(best), tuple(notes))
+
+
+def _again(
+    finalists: Sequence[Found], rows: Array, problem: Problem, wishes: Wishes, part: NDArray[np.int64] | None
+) -> list[Found]:
+    """The same kernels measured on more rows (None: all), with ridges looked for from those that were best before."""
+    here, own = (rows, problem) if part is None else (rows[part], problem.part(part))
+    found: list[Found] = []
+    for f in finalists:
+        x, kinds = f.candidate.inputs(here), (f.rival.kind,)
+        found += measure(f.candidate, x, own, kinds=kinds, metric=wishes.metric, ridge=wishes.ridge, start=f.relative)
+    return found
+
+
+def _wider(part: NDArray[np.int64], n: int, seed: int) -> NDArray[np.int64]:
+    """These rows and others by lot, :data:`NESTED` in all, in order."""
+    others = np.random.default_rng([seed, 3]).permutation(np.delete(np.arange(n), part))
+    return np.sort(np.concatenate([part, others[: max(NESTED - len(part), 0)]]))
 
 
 def _screen(rows: Array, plain: Inputs, problem: Problem, wishes: Wishes, exact: bool) -> NDArray[np.int64]:

@@ -104,10 +104,13 @@ def with_features(
     changed = replace(base, name=f"{base.name} + features", model=fit.model)
     if landmarks is not None:
         rival = replace(choice.found.rival, name=changed.name, kind=kind, inputs=changed.label)
-        final = Found(changed, rival, choice.found.loss, choice.found.scores)
+        final = replace(choice.found, candidate=changed, rival=rival)
         flattered = 1.0
     else:
-        (final,) = measure(changed, changed.inputs(rows), problem, kinds=(kind,), metric=metric, ridge=ridge)
+        assert fit.plan is not None
+        (final,) = measure(
+            changed, changed.inputs(rows), problem, kinds=(kind,), metric=metric, ridge=ridge, start=fit.plan.ridges[-1]
+        )
         final, flattered = _honest(final, fit, problem, metric)
     learnt = replace(learnt, kept=True, flattered=flattered)
     apart, unsure = own - expected, _unsure(fit, problem, metric)

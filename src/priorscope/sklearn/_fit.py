@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from priorscope.checks import NOT_NEGATIVE, SEED, SHAPE, Rule, check, optional, whole, word_or
 from priorscope.contracts import KernelModel, Shape, name_of, require
 from priorscope.data import Structure
-from priorscope.inference import RidgePath
 from priorscope.sklearn._choice import Wishes, choose
 from priorscope.sklearn._features import with_features
 from priorscope.sklearn._inputs import Inputs
@@ -64,10 +63,10 @@ def settings_checked(machine: KernelMachine) -> None:
         raise ValueError("features='learn' goes with head='regression': margins have no closed-form leave-one-out.")
 
 
-def fitted(machine: KernelMachine, rows: Array, y: ArrayLike, groups: ArrayLike | None = None) -> RidgePath | None:
+def fitted(machine: KernelMachine, rows: Array, y: ArrayLike, groups: ArrayLike | None = None) -> Array | None:
     """Fill the machine with what it learns from rows of numbers, NaN for gaps, and their targets, left out by groups.
 
-    Given back is the decomposition of the training kernel, None where the solution is by landmarks or margins.
+    Given back is the training kernel, None where the solution is by landmarks or margins.
     """
     given = read_targets(y, machine.task)
     if machine.head == "svm" and given.labels is None:
@@ -125,7 +124,7 @@ def fitted(machine: KernelMachine, rows: Array, y: ArrayLike, groups: ArrayLike 
     elif machine.head == "svm":
         solution = by_margins(choice.found, best.inputs(rows), problem, metric=metric, seed=machine.seed)
     else:
-        solution = by_ridge(choice.found, best.inputs(rows), problem)
+        solution = by_ridge(choice.found, best.inputs(rows))
     machine.model_, machine.kind_, machine.inputs_ = best.model, choice.kind, best.inputs
     _keep(machine, given, problem, solution)
     gaps = int(np.isnan(rows).sum())
@@ -137,7 +136,7 @@ def fitted(machine: KernelMachine, rows: Array, y: ArrayLike, groups: ArrayLike 
     if groups is not None:
         notes += (f"left out by {structure.n_blocks} groups: errors are those on new groups",)
     machine.report_ = MachineReport(given.task, chosen, (chosen, *choice.rivals[1:]), notes)
-    return choice.found.path if count is None and machine.head == "regression" else None
+    return choice.found.kernel if count is None and machine.head == "regression" else None
 
 
 def measured_again(chosen: Rival, problem: Problem, solution: Solution, loss: float) -> Rival:

@@ -52,8 +52,8 @@ class Inputs:
     matrix: Array = field(default_factory=lambda: np.zeros((0, 0)))
 
     @classmethod
-    def learnt(cls, rows: Array, shape: Shape, standardise: bool = True) -> Inputs:
-        """Medians, means and standard deviations of these rows."""
+    def learnt(cls, rows: Array, shape: Shape, standardise: bool = True, last: bool = False) -> Inputs:
+        """Medians, means and standard deviations of these rows; ``last`` says that the last axis holds the channels."""
         gone = np.isnan(rows)
         median = np.zeros(rows.shape[1])
         for j in np.flatnonzero(gone.any(0)):
@@ -62,11 +62,12 @@ class Inputs:
         filled = np.where(gone, median, rows)
         if not standardise:
             return cls(median, np.zeros(rows.shape[1]), np.ones(rows.shape[1]), tuple(shape))
-        groups = shape[0]  # channels, or features without positions
-        by_channel = filled.reshape(len(rows), groups, -1).astype(np.float64)
-        mean, scale = mean_and_scale(by_channel, (0, 2))
+        groups = shape[-1 if last else 0]  # channels, or features without positions
+        by_channel = filled.reshape((len(rows), -1, groups) if last else (len(rows), groups, -1)).astype(np.float64)
+        mean, scale = mean_and_scale(by_channel, (0, 1) if last else (0, 2))
         each = rows.shape[1] // groups
-        return cls(median, np.repeat(mean, each), np.repeat(scale, each), tuple(shape))
+        spread = np.tile if last else np.repeat
+        return cls(median, spread(mean, each), spread(scale, each), tuple(shape))
 
     def coded(self, rows: Array) -> Inputs | None:
         """The same with columns for the values of numbers that take 3 to 12 of them; None where there are none."""

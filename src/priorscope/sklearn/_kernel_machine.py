@@ -16,7 +16,6 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 from priorscope.checks import FRACTION, check
 from priorscope.contracts import KernelModel, Shape, kernel_matrix
 from priorscope.data import aligned
-from priorscope.inference import RidgePath
 from priorscope.sklearn._balanced_classes import balanced_classes
 from priorscope.sklearn._by_task import EitherTask, classifies
 from priorscope.sklearn._estimator import is_frame, only_if
@@ -117,11 +116,11 @@ class KernelMachine(EitherTask):
         Rows of one of the ``groups`` (n,) are left out together, and so are rows that repeat each other, or nearly
         (:class:`priorscope.data.Structure`): all left-out losses, probabilities and intervals are then those of new groups.
         """
-        self._decomposed(X, y, groups)
+        self._with_kernel(X, y, groups)
         return self
 
-    def _decomposed(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> RidgePath | None:
-        """Fit, and hand out the decomposition of the training kernel where the solution is by ridge on all rows."""
+    def _with_kernel(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Array | None:
+        """Fit, and hand out the training kernel where the solution is by ridge on all rows."""
         settings_checked(self)
         if y is None:
             raise ValueError("KernelMachine requires y to be passed, but the target y is None.")

@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 
 from priorscope.inference import solve_blocks
+from priorscope.inference.ridge import inverse_of
 from priorscope.sklearn._balanced_decision import BalancedDecision
 from priorscope.sklearn._estimator import class_scores
 from priorscope.sklearn._folds import fit_by_groups
@@ -46,7 +47,7 @@ def closed_form(
 ) -> tuple[BaseEstimator, Array | None]:
     r"""A kernel machine (or a pipeline that ends with one) fitted to all rows, and its outputs for left-out folds.
 
-    With :math:`A = P(PKP + r)^{-1}P` (:class:`priorscope.inference.RidgePath`) and F the rows of one fold,
+    With :math:`A = P(PKP + r)^{-1}P` and F the rows of one fold,
 
     .. math:: f_{-F}(x_F) = y_F - (A_{FF})^{-1} (A y)_F,
 
@@ -69,10 +70,10 @@ def closed_form(
         machine = fitted.steps[-1][1]
         for _, step in fitted.steps[:-1]:
             x = step.fit_transform(x, y)
-    path = machine._decomposed(x, y, groups)
-    if path is None:
+    kernel = machine._with_kernel(x, y, groups)
+    if kernel is None:
         return fitted, None
-    A = (path.modes / (path.eigenvalues + max(machine.ridge_, 1e-12 * path.scale))) @ path.modes.T
+    A = inverse_of(kernel, machine.ridge_)
     weights = A @ targets
     found = np.empty_like(targets)
     for left in folds:

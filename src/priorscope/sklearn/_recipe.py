@@ -1,4 +1,4 @@
-"""What networks are trained by default, by kind: convolutional, dense for tables, this library's own, and the user's."""
+"""How networks are trained by default, by kind: convolutional, dense for tables, and architectures of this library."""
 
 from __future__ import annotations
 
@@ -9,18 +9,10 @@ import torch
 from torch import Tensor, nn
 
 from priorscope.contracts import Shape, is_network_family
-from priorscope.models import (
-    Centred,
-    Scaling,
-    TabularNetwork,
-    UserNetwork,
-    convolutional_network,
-    from_factory,
-    load,
-)
+from priorscope.models import Centred, TabularNetwork, convolutional_network
 from priorscope.sklearn._names import model_named
 
-__all__ = ["NAMED_NETWORKS", "Recipe", "recipe_of"]
+__all__ = ["NAMED_NETWORKS", "Recipe", "epochs_for", "recipe_of"]
 
 NAMED_NETWORKS = ("convolutional", "positional", "dense")
 
@@ -40,11 +32,11 @@ class Recipe:
     notes: tuple[str, ...] = field(default=())
 
 
-def recipe_of(model: object, x: Tensor, outputs: int, *, width: int | None, tokens: bool, seed: int) -> Recipe:
-    """The recipe for inputs like ``x`` (n, \\*shape) and so many outputs.
+def recipe_of(model: object, x: Tensor, outputs: int, *, width: int | None, seed: int) -> Recipe:
+    """The recipe of a network of this library for inputs like ``x`` (n, \\*shape) and so many outputs.
 
     Example:
-        >>> recipe_of("dense", torch.randn(50, 3), 2, width=16, tokens=False, seed=0).network.members
+        >>> recipe_of("dense", torch.randn(50, 3), 2, width=16, seed=0).network.members
         8
     """
     shape, n = tuple(x.shape[1:]), len(x)
@@ -56,13 +48,10 @@ def recipe_of(model: object, x: Tensor, outputs: int, *, width: int | None, toke
                 if model == "dense"
                 else _convolutional(shape, n, outputs, width or 32, pooling=model == "convolutional")
             )
-    if isinstance(model, str):
-        model = load(model) if ":" in model else model_named(model, shape)
-    if is_network_family(model):
-        network = Centred(model.network(shape, width=width or 256, outputs=outputs, seed=seed))
-        return Recipe(network, 0.01, 40, 32, 0.0, min_steps=100)
-    users = _users(model, x, outputs, tokens, seed)
-    return Recipe(users, 0.002, 40, 32, 0.01, min_steps=400, held_out=0.1 if n >= 500 else 0.0, notes=users.notes)
+    family = model_named(model, shape) if isinstance(model, str) else model
+    assert is_network_family(family)
+    network = Centred(family.network(shape, width=width or 256, outputs=outputs, seed=seed))
+    return Recipe(network, 0.01, 40, 32, 0.0, min_steps=100)
 
 
 def _convolutional(shape: Shape, n: int, outputs: int, width: int, *, pooling: bool) -> Recipe:
@@ -72,10 +61,10 @@ def _convolutional(shape: Shape, n: int, outputs: int, width: int, *, pooling: b
             "or (channels, time), or take model='dense'."
         )
     network = convolutional_network(shape, outputs, width=width, pooling=pooling)
-    return Recipe(network, 0.01, _epochs(n), 32 if n < 600 else 64, 0.05, min_steps=300)
+    return Recipe(network, 0.01, epochs_for(n), 32 if n < 600 else 64, 0.05, min_steps=300)
 
 
-def _epochs(n: int) -> float:
+def epochs_for(n: int) -> float:
     """From 40 where samples are few down to 12 where they are 10,000 and more."""
     return min(max(40 - 11 * log2(max(n, 1) / 250), 12), 40)
 
@@ -89,31 +78,3 @@ def _dense(x: Tensor, outputs: int, width: int) -> Recipe:
     members = 8
     network = TabularNetwork(x.shape[1], outputs, width=width, members=members, plain=plain)
     return Recipe(network, 0.003, 40, 128, 0.02, held_out=0.15)
-
-
-def _users(model: object, x: Tensor, outputs: int, tokens: bool, seed: int) -> UserNetwork:
-    """A network of the user's own with fresh weights, or with those it came with where it cannot be drawn again."""
-    build = None
-    if isinstance(model, UserNetwork):
-        build, model = model.build, model.module
-    elif not isinstance(model, nn.Module):
-        if not callable(model):
-            raise TypeError(
-                f"model must be one of {', '.join(map(repr, NAMED_NETWORKS))}, a name such as 'fcn-3', an Architecture, an "
-                f"nn.Module or a factory; got {type(model).__name__}."
-            )
-        factory = model
-
-        def build(seed: int) -> nn.Module:
-            made: nn.Module = from_factory(factory, tuple(x.shape[1:]), outputs, seed)
-            return made
-
-        model = build(seed)
-    plain = Scaling(torch.zeros(()), torch.ones(())) if tokens else None
-    network = UserNetwork.fit(model, x[:64], outputs, build=build, scaling=plain, live=True)
-    if network.given < outputs:
-        raise ValueError(f"the network has {network.given} outputs; {outputs} are wanted.")
-    try:
-        return network.redraw(seed)
-    except ValueError:
-        return network  # its law is not known: from the weights it came with

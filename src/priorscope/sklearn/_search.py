@@ -11,6 +11,7 @@ from torch import Tensor
 
 from priorscope.contracts import KernelModel, kernel_matrices, settled
 from priorscope.inference import RIDGES, RidgePath
+from priorscope.inference.ridge import RidgeSolution, downhill, mean_eigenvalue, solved
 from priorscope.printing import printed
 from priorscope.sklearn._inputs import Inputs
 from priorscope.sklearn._loss import Problem, losses
@@ -19,6 +20,11 @@ from priorscope.sklearn._report import Rival, ranked
 __all__ = ["Candidate", "Found", "Race", "left_out", "measure"]
 
 Array = NDArray[np.float64]
+SPECTRAL = 1000  # rows up to which all ridges come from one decomposition where nothing says which are near the best
+FEW = 250  # and where it is known: below, a decomposition costs as little as a few factors
+MIDDLE = 0.01  # where the walk along the ridges begins where nothing is known
+LEAST = 1e-10  # ridge in units of the mean eigenvalue
+SAFE = 1e-8  # below this a Cholesky factor has lost too many digits
 
 
 @dataclass(frozen=True)
@@ -34,13 +40,17 @@ class Candidate:
 @printed
 @dataclass(frozen=True, eq=False)
 class Found:
-    """A kernel measured on training rows: who it is, its losses per sample, left-out scores, and what solves it."""
+    """A kernel measured on training rows: who it is, its losses per sample, left-out scores, and what solves it.
+
+    ``relative`` is its ridge in units of the mean eigenvalue of the centred kernel.
+    """
 
     candidate: Candidate
     rival: Rival
     loss: Array
     scores: Array
-    path: RidgePath | None = None
+    relative: float
+    solution: RidgeSolution | None = None
     kernel: Array | None = None
 
     @property
@@ -57,10 +67,13 @@ def measure(
     kinds: Sequence[str],
     metric: str,
     ridge: float | None,
+    start: float | None = None,
 ) -> list[Found]:
     """Each kind of one model's kernel with the ridge (given, or of the grid) that has the lowest left-out loss.
 
-    The squared error settles equal losses: misclassification is a count, and neighbours on the grid often tie.
+    The squared error settles equal losses: misclassification is a count, and neighbours on the grid often tie. Up to
+    :data:`SPECTRAL` rows all ridges come from one decomposition, and so they do for counts of errors; of more rows a ridge takes
+    one Cholesky factor; from ``start`` (in units of the mean eigenvalue) on they are tried until the loss rises on both sides.
     """
     pair = kernel_matrices(candidate.model, x, None, kinds)
     found: list[Found] = []
@@ -70,14 +83,18 @@ def measure(
         if any(np.array_equal(K, other) for other in seen):
             continue  # one function, such as a kernel of the distance, has one kernel
         seen.append(K)
-        path = RidgePath.of_kernel(K, problem.weights)
-        ridges = path.scale * RIDGES if ridge is None else np.array([max(float(ridge), 1e-10 * path.scale)])
-        best, each, scores = _best_ridge(left_out(path, problem, ridges), problem, metric)
+        unit = mean_eigenvalue(K, problem.weights)
+        ridges = unit * RIDGES if ridge is None else np.array([max(float(ridge), LEAST * unit)])
+        first = int(np.abs(np.log(ridges / unit / (start or MIDDLE))).argmin())
+        jumps = ridge is None and metric in ("error", "balanced")  # counts of errors do not fall and rise once
+        few = len(K) <= (SPECTRAL if ridge is None and start is None else FEW) or ridges[0] < SAFE * unit
+        best = None if few or jumps else _by_walk(K, problem, ridges, metric, first)
+        r, each, scores, solution = best or _by_grid(K, problem, ridges, metric)
         rival = Rival(
-            candidate.name, kind, float(ridges[best]), metric, float(each.mean()), len(K), candidate.label,
+            candidate.name, kind, r, metric, float(each.mean()), len(K), candidate.label,
             squared=float(losses(scores, problem, "squared").mean()), wrong=_wrong(scores, problem),
         )  # fmt: skip
-        found.append(Found(candidate, rival, each, scores, path, K))
+        found.append(Found(candidate, rival, each, scores, r / unit, solution, K))
     return found
 
 
@@ -88,12 +105,37 @@ def left_out(path: RidgePath, problem: Problem, ridges: Sequence[float] | Array)
     return path.leave_out(problem.targets, ridges, problem.blocks)
 
 
-def _best_ridge(scores: Array, problem: Problem, metric: str) -> tuple[int, Array, Array]:
-    """Which ridge is best, with its losses and its left-out scores."""
-    each = np.stack([losses(s, problem, metric) for s in scores])
-    ties = np.array([losses(s, problem, "squared").mean() for s in scores])
+def _by_grid(K: Array, problem: Problem, ridges: Array, metric: str) -> tuple[float, Array, Array, RidgeSolution]:
+    """The best of all ridges, with its losses, left-out scores and solution, from one decomposition."""
+    path = RidgePath.of_kernel(K, problem.weights)
+    every = left_out(path, problem, ridges)
+    each = np.stack([losses(s, problem, metric) for s in every])
+    ties = np.array([losses(s, problem, "squared").mean() for s in every])
     best = int(np.lexsort((ties, each.mean(1).round(12)))[0])
-    return best, each[best], scores[best]
+    r = float(ridges[best])
+    coefficients = path.solve(problem.targets, r)
+    offset = path.intercept(problem.targets, K @ coefficients)
+    residuals, spread = problem.targets - every[best], path.left_out_spread(r, problem.blocks)
+    return r, each[best], every[best], RidgeSolution(coefficients, offset, r, residuals, spread)
+
+
+def _by_walk(
+    K: Array, problem: Problem, ridges: Array, metric: str, first: int
+) -> tuple[float, Array, Array, RidgeSolution] | None:
+    """The same by a Cholesky factor for each of a few ridges; None where rounding leaves a kernel without one."""
+    tried: dict[int, tuple[float, Array, Array, RidgeSolution]] = {}
+
+    def loss(k: int) -> float:
+        found = solved(K, problem.targets, problem.weights, ridges[k], left_out=True, blocks=problem.blocks)
+        assert found.residuals is not None
+        scores = problem.targets - found.residuals
+        tried[k] = float(ridges[k]), losses(scores, problem, metric), scores, found
+        return float(tried[k][1].mean())
+
+    try:
+        return tried[downhill(loss, first, len(ridges))]
+    except np.linalg.LinAlgError:
+        return None
 
 
 def _wrong(scores: Array, problem: Problem) -> float | None:
@@ -124,9 +166,12 @@ class Race:
         for one in candidates:
             x = one.inputs(self.rows)
             fixed = replace(one, model=settled(one.model, x))
-            for found in measure(fixed, x, self.problem, kinds=self.kinds, metric=self.metric, ridge=self.ridge):
+            start = None if self.best is None else self.best.relative
+            for found in measure(
+                fixed, x, self.problem, kinds=self.kinds, metric=self.metric, ridge=self.ridge, start=start
+            ):
                 self.best = found if self.best is None or found.order < self.best.order else self.best
-                self.every.append(replace(found, path=None, kernel=None))
+                self.every.append(replace(found, solution=None, kernel=None))
         assert self.best is not None
         return self.best
 

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from priorscope.contracts import KernelModel, kernel_matrix
 from priorscope.inference import RIDGES, RidgePath
+from priorscope.inference.ridge import mean_eigenvalue
 from priorscope.printing import printed
 from priorscope.sklearn._folds import folds_of
 from priorscope.sklearn._loss import Problem, losses
@@ -43,14 +44,12 @@ class Solution:
     notes: tuple[str, ...] = field(default=())
 
 
-def by_ridge(found: Found, x: Tensor, problem: Problem) -> Solution:
+def by_ridge(found: Found, x: Tensor) -> Solution:
     """The ridge solution of a kernel measured on all rows."""
-    assert found.path is not None
-    assert found.kernel is not None
-    ridge = found.rival.ridge
-    coefficients = found.path.solve(problem.targets, ridge)
-    offset = found.path.intercept(problem.targets, found.kernel @ coefficients)
-    return Solution(x, coefficients, offset, found.scores, ridge, found.path.left_out_spread(ridge, problem.blocks))
+    solution = found.solution
+    assert solution is not None
+    assert solution.spread is not None
+    return Solution(x, solution.coefficients, solution.offset, found.scores, solution.ridge, solution.spread)
 
 
 def by_landmarks(
@@ -135,9 +134,8 @@ def by_margins(found: Found, x: Tensor, problem: Problem, *, metric: str, seed: 
     shifted so that margins of one stand for the targets 0 and 1.
     """
     assert found.kernel is not None
-    assert found.path is not None
     assert problem.labels is not None
-    scale = found.path.scale
+    scale = mean_eigenvalue(found.kernel, problem.weights)
     K = found.kernel / scale
     parts = folds_of(problem.labels, FOLDS, True, seed, problem.blocks)
     best: tuple[float, float, Array] | None = None

@@ -13,6 +13,7 @@ from priorscope.checks import POSITIVE, check, optional
 from priorscope.inference import processor_seconds
 from priorscope.sklearn._by_task import EitherTask, classifies
 from priorscope.sklearn._estimator import only_if
+from priorscope.sklearn._inputs import Inputs
 from priorscope.sklearn._race import Race, scores_of
 from priorscope.sklearn._settings import KINDS, Situation
 from priorscope.sklearn._targets import read_targets
@@ -75,6 +76,8 @@ class Tuned(EitherTask):
         given = read_targets(y, self.task)
         state = self.random_state
         seed = int(state) if isinstance(state, int | np.integer) else int(check_random_state(state).randint(2**31 - 1))
+        self.inputs_ = Inputs.learnt(rows, (rows.shape[1],))
+        rows = (rows - self.inputs_.mean) / self.inputs_.scale  # trees cut float32: units and offsets would cost digits
         kind = KINDS[self.kind]
         here = Situation(len(rows), rows.shape[1], 0 if given.labels is None else len(given.classes), seed)
         with warnings.catch_warnings():
@@ -94,7 +97,7 @@ class Tuned(EitherTask):
     def _rows(self, X: ArrayLike) -> Array:
         check_is_fitted(self, "estimator_")
         found: Array = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
-        return found
+        return (found - self.inputs_.mean) / self.inputs_.scale
 
     def predict(self, X: ArrayLike) -> NDArray[np.generic]:
         """Classes, or numbers shaped like the targets of ``fit``."""

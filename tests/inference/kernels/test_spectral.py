@@ -60,3 +60,24 @@ def test_jitter_is_added_below_the_floor_of_rounding_and_not_above(scale):
         with pytest.warns(NumericalRepair):
             weak = Spectral(K, ridge=0.5 * floor)  # too little a ridge to help
         assert weak.jitter == pytest.approx(floor, rel=1e-12)
+
+
+def test_a_ridge_is_solved_by_a_factor_and_the_spectrum_waits(monkeypatch):
+    """The solution is that of the decomposition, which is not made before a mode, a time or the trajectory is asked for."""
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(60, 3, generator=generator, dtype=torch.float64)
+    K, y = torch.exp(-torch.cdist(x, x)), torch.randn(60, 2, generator=generator)
+    ridged = Spectral(K, ridge=0.1)
+    lam, U = torch.linalg.eigh(K)
+    want = U @ ((U.mT @ y.double()) / (lam + 0.1)[:, None])
+    with monkeypatch.context() as patch:
+        patch.setattr(torch.linalg, "eigh", lambda *_: pytest.fail("decomposed without need"))
+        torch.testing.assert_close(ridged.solve(y), want)
+        with pytest.raises(pytest.fail.Exception, match="without need"):
+            ridged.solve(y, Schedule(time=3.0))
+    torch.testing.assert_close(ridged.eigenvalues, lam.flip(0))
+    torch.testing.assert_close(ridged.solve(y, Schedule(time=1e9)), want)
+    bad = K - 0.5 * torch.eye(60, dtype=torch.float64)  # has eigenvalues below zero that the ridge would hide
+    with pytest.warns(NumericalRepair, match="negative kernel eigenvalues"):
+        repaired = Spectral(bad, ridge=0.6)
+    assert (repaired.eigenvalues >= 0).all()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -56,7 +58,7 @@ def test_frozen_flow_says_what_it_needs():
 
 def test_half_time_crossover_and_label_share_by_hand():
     loss, times = torch.tensor([[4.0], [4.0], [3.0], [1.0]]), torch.tensor([0.0, 1.0, 10.0, 100.0])
-    fitted = type("F", (), {"trajectory": type("T", (), {"loss": loss, "times": times})})
+    fitted = SimpleNamespace(trajectory=SimpleNamespace(loss=loss, times=times), predict=lambda x: x, seconds=0.0)
     assert float(half_times(fitted)[0]) == pytest.approx(10**1.5)
     assert crossover(np.array([0.1, 10.0]), np.array([[10.0], [0.1]])) == pytest.approx(1)
     kernel = torch.diag(torch.tensor([3.0, 2.0, 1.0]))[None]

@@ -29,10 +29,17 @@ def test_runs_and_judges(as_recorded) -> None:
     one_off = table.width ** np.where(table.network == "conv", -1.0, -0.5)
     found = judge_claim(claims["S2.5"], table.assign(distance=noise * one_off))
     assert [check.verdict for check in found.checks] == ["holds", "fails", "holds"]
-    growing = [np.array([1.0, 1, 2, 3, 3, 4, 4]) * part for part in noise]
-    assert verdict("S2.4", table.assign(mode_deviation=growing, early_mode_deviation=growing)) == "holds"
-    shrinking = [row[::-1] for row in growing]
-    assert verdict("S2.4", table.assign(mode_deviation=shrinking, early_mode_deviation=growing)) == "fails"
+    times, rates = np.linspace(0, 1, 41), np.array([8.0, 8, 4, 2, 2, 1, 1])
+    ideal, amounts = np.exp(-np.outer(times, rates)), np.array([1.0, 1, 2, 3, 3, 4, 4])
+    for told, late, wanted in (
+        (amounts, amounts, "holds"),
+        (amounts[::-1], amounts, "fails"),
+        (amounts, amounts[::-1], "holds"),
+    ):
+        off = np.where(times[:, None] <= 1.05 / rates, told, late)  # what comes after a space's own time says nothing
+        paths = [ideal + part * np.sqrt(off) for part in noise]
+        curves = {"times": [times] * len(table), "ideal": [ideal] * len(table), "projections": paths}
+        assert verdict("S2.4", table.assign(mode_deviation=[late] * len(table), **curves)) == wanted
     assert verdict("S2.6", table.assign(total_deviation=noise / table.width)) == "holds"
     assert verdict("S2.6", table.assign(total_deviation=noise * table.width)) == "fails"
     about = (1.05, "holds with changes")  # within the tolerance, and one is excluded

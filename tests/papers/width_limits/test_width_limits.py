@@ -68,7 +68,7 @@ def test_layers_that_move():
     assert verdict("B.6", moves(first=-0.5)) == "fails"
 
 
-def descents(exponent: float = 0.7, better: float = 0.02) -> pd.DataFrame:
+def descents(exponent: float = 0.7) -> pd.DataFrame:
     rows = []
     for scale in (1.0, 10.0, 100.0):
         for width in (16, 64):
@@ -77,8 +77,6 @@ def descents(exponent: float = 0.7, better: float = 0.02) -> pd.DataFrame:
                     "scale": scale,
                     "width": width,
                     "seed": seed,
-                    "flow_wrong": 0.1,
-                    "wrong_0": 0.1 - better + 1e-4 * seed,
                 }
                 rows.append(
                     row | {f"apart_{k}": r**exponent * (1 + 0.01 * seed) for k, r in enumerate(_sgd_flow.RATES)}
@@ -87,9 +85,8 @@ def descents(exponent: float = 0.7, better: float = 0.02) -> pd.DataFrame:
 
 
 def test_descent_and_flow():
-    assert [verdict(c, descents()) for c in ("B.7", "B.8")] == ["holds", "holds"]
+    assert verdict("B.7", descents()) == "holds"
     assert verdict("B.7", descents(exponent=0.0)) == "fails"
-    assert verdict("B.8", descents(better=-0.02)) == "fails"
 
 
 def test_a_scaled_readout_is_the_scaled_output():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time as clock
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import torch
@@ -57,8 +58,12 @@ class FittedKernel(Fitted):
         self.model, self.inputs, self.targets = model, inputs, targets
         self.spectral, self.schedule, self.kind = spectral, schedule, kind
         self.coefficients = spectral.solve(targets, schedule)  # (n, outputs), float64
-        self.trajectory = _trajectory(spectral, targets, schedule)
         self.seconds = clock.perf_counter() - started
+
+    @cached_property
+    def trajectory(self) -> Trajectory:  # type: ignore[override]  # computed when first asked for
+        """Training loss at log-spaced times, from the spectrum."""
+        return _trajectory(self.spectral, self.targets, self.schedule)
 
     @property
     def jitter(self) -> float:

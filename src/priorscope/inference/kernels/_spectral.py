@@ -1,17 +1,21 @@
-"""One eigendecomposition of the training kernel, from which every time, step size and ridge is read off."""
+"""One eigendecomposition of the training kernel, from which every time, step and ridge is read off, once it is asked for."""
 
 from __future__ import annotations
 
 import math
 import warnings
 from dataclasses import dataclass
+from functools import cached_property
 
+import scipy.linalg as sla
 import torch
 from torch import Tensor
 
 from priorscope.checks import POSITIVE, checked, number, optional, whole
 
 __all__ = ["NumericalRepair", "Repair", "Schedule", "Spectral"]
+
+SEEN = 1000  # rows in which eigenvalues below zero are looked for where a ridge spares the decomposition
 
 
 class NumericalRepair(UserWarning):
@@ -115,7 +119,8 @@ class Spectral:
     K came in, cannot be told from zero. ``jitter`` is added when training for ever without ridge would divide by them;
     its size is warned of as :class:`NumericalRepair`, or raised with ``strict=True``. With a ``cutoff``, modes whose eigenvalue
     is below that share of the largest take no part in any solution (truncated, "principal component" regression), and no jitter
-    is needed. ``repair`` tells what was done.
+    is needed. ``repair`` tells what was done. A ridge that makes repairs needless is solved by a Cholesky factor, and the
+    decomposition waits until its eigenvalues, modes or a finite time are asked for.
 
     Example:
         >>> s = Spectral(torch.diag(torch.tensor([2.0, 4.0])))
@@ -130,27 +135,56 @@ class Spectral:
         if kernel.ndim != 2 or kernel.shape[0] != kernel.shape[1]:
             raise ValueError(f"the training kernel must be square (n, n); got {tuple(kernel.shape)}.")
         K = kernel.detach().double()
-        floor = 4 * torch.finfo(kernel.dtype).eps * len(K) ** 0.5 * float(K.diagonal().abs().max())
-        lam, modes = torch.linalg.eigh((K + K.mT) / 2)
-        self.smallest = float(lam[0])  # as computed, before any repair
-        self.floor = floor
-        self.ridge = float(ridge)
+        self.floor = 4 * torch.finfo(kernel.dtype).eps * len(K) ** 0.5 * float(K.diagonal().abs().max())
+        self.ridge, self.cutoff = float(ridge), cutoff
         self.jitter = 0.0
-        if self.smallest < -10 * floor:
+        self._kernel: Tensor = K if torch.equal(K, K.mT) else (K + K.mT) / 2
+        self._factor: Tensor | None = None
+        if endless and not cutoff and ridge > 100 * self.floor and self._definite():
+            self._factor = _factor_of(self._kernel, ridge)
+        if self._factor is not None:  # nothing needs a repair, and one ridge no spectrum
+            return
+        if self.smallest < -10 * self.floor:
             _report(strict, f"set negative kernel eigenvalues to zero; smallest eigenvalue was {self.smallest:.3g}")
-        lam = lam.clamp(min=0.0)  # rounding below the floor, or the repair just reported
-        self.kept = lam >= cutoff * lam[-1]  # ascending here, turned round below
-        if endless and ridge < floor and float(lam[self.kept][0]) < floor:
-            self.jitter = floor
+        if endless and ridge < self.floor and float(self.eigenvalues[self.kept][-1]) < self.floor:
+            self.jitter = self.floor
             _report(
                 strict,
-                f"added jitter {floor:.3g} to a nearly singular kernel; smallest eigenvalue was {self.smallest:.3g}",
+                f"added jitter {self.floor:.3g} to a nearly singular kernel; smallest eigenvalue was {self.smallest:.3g}",
             )
-        self.eigenvalues, self.kept = lam.flip(0), self.kept.flip(0)  # (n,), descending
-        self.modes = modes.flip(1)  # (n, n), one mode per column
 
     def __len__(self) -> int:
-        return len(self.eigenvalues)
+        return len(self._kernel)
+
+    def _definite(self) -> bool:
+        """Whether no eigenvalue among up to a thousand rows is further below zero than rounding puts it."""
+        step = -(-len(self) // SEEN)
+        return _factor_of(self._kernel[::step, ::step], 10 * self.floor) is not None
+
+    @cached_property
+    def _decomposed(self) -> tuple[Tensor, Tensor]:
+        lam, modes = torch.linalg.eigh(self._kernel)
+        return lam, modes
+
+    @property
+    def smallest(self) -> float:
+        """The smallest eigenvalue as computed, before any repair."""
+        return float(self._decomposed[0][0])
+
+    @cached_property
+    def eigenvalues(self) -> Tensor:
+        """Eigenvalues (n,), descending, none below zero: rounding below the floor, or the repair that was told."""
+        return self._decomposed[0].clamp(min=0.0).flip(0)
+
+    @cached_property
+    def modes(self) -> Tensor:
+        """One mode per column (n, n)."""
+        return self._decomposed[1].flip(1)
+
+    @property
+    def kept(self) -> Tensor:
+        """Which modes take part in solutions: those above the cutoff."""
+        return self.eigenvalues >= self.cutoff * self.eigenvalues[0]
 
     @property
     def repair(self) -> Repair:
@@ -165,9 +199,20 @@ class Spectral:
     def solve(self, targets: Tensor, schedule: Schedule | None = None) -> Tensor:
         r"""Coefficients :math:`U\,\frac{\text{learned}(\lambda)}{\lambda}\,U^T y` (n, outputs) after that much training."""
         schedule = schedule or Schedule()
+        if self._factor is not None and schedule.endless:
+            both, _ = sla.lapack.dpotrs(self._factor.numpy(), targets.double().cpu().numpy(), lower=1)
+            return torch.from_numpy(both).to(targets.device)
         g = schedule.filter(self.shifted(), len(self)) * self.kept
         found: Tensor = self.modes @ (g[:, None] * (self.modes.mT @ targets.to(self.modes.dtype)))
         return found
+
+
+def _factor_of(kernel: Tensor, shift: float) -> Tensor | None:
+    """The lower Cholesky factor of a symmetric matrix with ``shift`` on its diagonal; None where there is none."""
+    shifted = kernel.cpu().clone(memory_format=torch.contiguous_format)
+    shifted.diagonal().add_(shift)
+    factor, failed = sla.lapack.dpotrf(shifted.numpy().T, lower=1, clean=0, overwrite_a=1)
+    return None if failed else torch.from_numpy(factor)
 
 
 def _report(strict: bool, message: str) -> None:

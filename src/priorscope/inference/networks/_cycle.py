@@ -26,6 +26,7 @@ class Ended(StrEnum):
     STEPS = "all steps were taken"
     HELD_OUT = "the held-out rows stopped getting better"
     SECONDS = "the seconds were spent"
+    OWN = "a training function of the user's own returned"
 
 
 def processor_seconds() -> float:

@@ -1,9 +1,9 @@
 """Ridge regression with kernels, once for all: solutions, what is left out row by row or block by block, landmarks, one grid."""
 
 from priorscope.inference.ridge._blocks import block_rows, solve_blocks
-from priorscope.inference.ridge._grid import RIDGES
+from priorscope.inference.ridge._grid import RIDGES, downhill
 from priorscope.inference.ridge._path import RidgePath
-from priorscope.inference.ridge._solution import RidgeSolution, by_landmarks, mean_eigenvalue, solved
+from priorscope.inference.ridge._solution import RidgeSolution, by_landmarks, inverse_of, mean_eigenvalue, solved
 
 __all__ = [
     "RIDGES",
@@ -11,6 +11,8 @@ __all__ = [
     "RidgeSolution",
     "block_rows",
     "by_landmarks",
+    "downhill",
+    "inverse_of",
     "mean_eigenvalue",
     "solve_blocks",
     "solved",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -9,9 +10,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from priorscope.contracts import Fields
 from priorscope.printing import printed
 
-__all__ = ["HandOver", "Scaling", "ways"]
+__all__ = ["HandOver", "Scaling", "takes_tokens", "ways"]
 
 _SIDES = (32, 64, 96, 224)  # tried in turn where a network does not take the images as they are
 
@@ -44,7 +46,7 @@ class Scaling:
 
 @dataclass(frozen=True)
 class HandOver:
-    """One way: flattened, enlarged, in colour, with a channel or a position more, axes turned, or as whole tokens.
+    """One way: flattened, enlarged, in colour, with a channel or a position more or less, axes turned, as tokens or by name.
 
     Example:
         >>> HandOver(turned=True)(torch.zeros(2, 3, 50)).shape
@@ -58,13 +60,32 @@ class HandOver:
     turned: bool = False  # channels last, as recurrent networks and transformers take sequences
     first: bool = False  # positions first, samples second
     axis: int = 0  # a new axis of one channel: before (1) or after (2) the features
+    grey: bool = False  # without the one channel: the rows of a grey image are the times of a sequence
+    fields: Fields | None = None  # rows hold parts, which the network takes by name
+    whole: bool = False  # it takes all the parts as one dictionary
+
+    def call(self, module: nn.Module, x: Tensor) -> object:
+        """What the network gives for these samples."""
+        if self.fields is None:
+            return module(self(x))
+        parts = self.fields.unpacked(x)
+        if self.whole:
+            return module(parts)
+        names = _named_by(module)
+        return module(**{name: part for name, part in parts.items() if names is None or name in names})
+
+    def given(self, x: Tensor) -> Tensor | dict[str, Tensor]:
+        """The samples in the form in which the network has them: a tensor, or parts by name."""
+        return self(x) if self.fields is None else self.fields.unpacked(x)
 
     def __call__(self, x: Tensor) -> Tensor:
-        """Samples as the network takes them."""
+        """Samples as the network takes them, where it takes one tensor."""
         if self.tokens is not None:
             x = self.tokens.undone(x).round().long().clamp(min=0)
         if self.flat:
             x = x.flatten(1)
+        if self.grey:
+            x = x.squeeze(1)
         if self.axis:
             x = x.unsqueeze(self.axis)
         if self.turned:
@@ -79,6 +100,12 @@ class HandOver:
         """What was done to inputs of this shape."""
         text = "×".join(map(str, shape))
         notes = []
+        if self.fields is not None:
+            notes.append(f"takes {', '.join(self.fields.names)} by name")
+        if self.grey:
+            notes.append(
+                f"inputs of shape {text} are given as sequences of {shape[1]} times with {shape[2]} numbers each"
+            )
         if self.tokens is not None:
             notes.append("takes tokens: the inputs are given as whole numbers, as they came")
         if self.flat and self.tokens is None:
@@ -98,22 +125,38 @@ class HandOver:
         return notes
 
 
-def ways(shape: tuple[int, ...], module: nn.Module, scaling: Scaling | None, sample: Tensor) -> Iterator[HandOver]:
-    """As tokens where it embeds them; as they are; colour; as a sequence; flat; enlarged; enlarged in colour."""
-    if scaling is not None and _takes_tokens(module) and _are_tokens(scaling.undone(sample)):
+def ways(
+    shape: tuple[int, ...], module: nn.Module, scaling: Scaling | None, sample: Tensor, fields: Fields | None = None
+) -> Iterator[HandOver]:
+    """By name where they have names; as tokens where it embeds them; as they are; colour; as a sequence; flat; enlarged."""
+    if fields is not None:
+        names = _named_by(module)
+        if names is None or set(names) & set(fields.names):
+            yield HandOver(fields=fields)
+        yield HandOver(fields=fields, whole=True)
+        if len(fields.parts) == 1 and fields.parts[0].whole:
+            yield HandOver(tokens=Scaling(torch.zeros(()), torch.ones(())))
+        return
+    sequential = any(isinstance(m, nn.RNNBase | nn.MultiheadAttention) for m in module.modules())
+    if scaling is not None and takes_tokens(module) and _are_tokens(scaling.undone(sample)):
         yield HandOver(tokens=scaling, flat=len(shape) > 1 and shape[0] == 1)
         yield HandOver(tokens=scaling)
+        if sequential and len(shape) == 1:
+            yield HandOver(tokens=scaling, first=True)
     yield HandOver()
-    sequential = any(isinstance(m, nn.RNNBase | nn.MultiheadAttention) for m in module.modules())
     if len(shape) == 1:
         yield from (HandOver(axis=2), HandOver(axis=2, first=True)) if sequential else ()
         yield HandOver(axis=1)
         return
     grey = shape[0] == 1
     if len(shape) == 2:
+        if sequential:
+            yield HandOver(first=True)
         yield HandOver(turned=True)
         if sequential:
             yield HandOver(turned=True, first=True)
+    if grey and len(shape) == 3 and sequential:
+        yield from (HandOver(grey=True), HandOver(grey=True, first=True))
     if grey:
         yield HandOver(colour=True)
     yield HandOver(flat=True)
@@ -124,8 +167,15 @@ def ways(shape: tuple[int, ...], module: nn.Module, scaling: Scaling | None, sam
                 yield HandOver(side=side, colour=True)
 
 
-def _takes_tokens(module: nn.Module) -> bool:
+def takes_tokens(module: nn.Module) -> bool:
+    """Whether a network embeds whole numbers."""
     return any(isinstance(m, nn.Embedding | nn.EmbeddingBag) for m in module.modules())
+
+
+def _named_by(module: nn.Module) -> tuple[str, ...] | None:
+    """Names of the inputs that a network takes; None where it takes any."""
+    taken = inspect.signature(module.forward).parameters.values()
+    return None if any(p.kind is p.VAR_KEYWORD for p in taken) else tuple(p.name for p in taken)
 
 
 def _are_tokens(x: Tensor) -> bool:

@@ -7,8 +7,10 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from priorscope.checks import checked, whole
+from priorscope.contracts import Fields
 from priorscope.models.architectures._hand_over import HandOver, Scaling, ways
 from priorscope.models.architectures._outputs import predictions
 from priorscope.models.networks._redrawing import Redrawing
@@ -37,6 +39,7 @@ class UserNetwork(nn.Module):
         self.build: Callable[[int], nn.Module] | None = None
         self.sample: Tensor | None = None
         self.given = outputs  # how many outputs it has, up to those wanted
+        self.odds = False  # its one output is the logarithm of the odds of the second of two classes
 
     @property
     def takes_tokens(self) -> bool:
@@ -45,11 +48,12 @@ class UserNetwork(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Outputs (n, at most ``outputs``)."""
-        return self._run(x)[0][:, : self.outputs]
+        found = self._run(x)[0][:, : self.outputs]
+        return functional.pad(found, (1, 0)) if self.odds else found
 
     def _run(self, x: Tensor) -> tuple[Tensor, list[str]]:
         """All outputs (n, …), and which part of what the module gave they are."""
-        out = self.module(self.way(x))
+        out = self.way.call(self.module, x)
         if self.way.first:
             out = _rows_first(out)
         return predictions(out, len(x), self.module)
@@ -65,11 +69,14 @@ class UserNetwork(nn.Module):
         name: str | None = None,
         scaling: Scaling | None = None,
         live: bool = False,
+        fields: Fields | None = None,
+        odds: bool = False,
     ) -> UserNetwork:
         """The network, with the first way of handing over the samples that it accepts.
 
-        ``scaling`` tells what standardising did to the samples: tokens are handed over as they came. ``live`` says that it will
-        be trained in training mode, so that notes tell nothing of frozen normalisation and dropout.
+        ``scaling`` tells what standardising did to the samples: tokens are handed over as they came; ``fields`` which named
+        parts they hold. ``odds`` takes one output, where two are wanted, as the logarithm of the odds of the second class.
+        ``live`` says that it will be trained in training mode, so that notes tell nothing of frozen normalisation and dropout.
         """
         label = name or type(module).__name__
         module = copy.deepcopy(module).float().eval()
@@ -77,7 +84,7 @@ class UserNetwork(nn.Module):
         if not any(p.requires_grad for p in module.parameters()):
             raise ValueError(f"{label} has no parameters that require gradients, so there is nothing to train.")
         first: Exception | None = None
-        for way in ways(tuple(sample.shape[1:]), module, scaling, sample):
+        for way in ways(tuple(sample.shape[1:]), module, scaling, sample, fields):
             network = cls(module, outputs, way)
             try:
                 with torch.no_grad():
@@ -97,6 +104,7 @@ class UserNetwork(nn.Module):
         if not torch.isfinite(out).all():
             raise ValueError(f"{label} gives NaN or infinite outputs on these data. Check its initialisation.")
         network.sample, network.build, network.given = sample[:64], build, out.shape[1]
+        network.odds = odds and outputs == 2 and out.shape[1] == 1
         network.notes = tuple(
             f"{label}: {note}" for note in network._notes(tuple(sample.shape[1:]), out.shape[1], live)
         )
@@ -122,12 +130,16 @@ class UserNetwork(nn.Module):
         total = everything.shape[1]
         if total > given:
             notes.append(f"has {total} outputs; the first {given} are used")
+        elif self.odds:
+            notes.append("has one output, which is the logarithm of the odds of the second class")
         elif given < self.outputs:
             notes.append(
                 f"has {given} outputs where the targets have {self.outputs}; its kernel is used for all of them"
             )
-        if self._norms() and not live:
-            notes.append("batch normalisation is frozen at the statistics of the pilot")
+        if (norms := self._norms()) and not live:
+            kept = all(bool(m.num_batches_tracked) for m in norms)
+            whose = "that it came with" if kept else "of the pilot"
+            notes.append(f"batch normalisation is frozen at the statistics {whose}")
         if not live and any(isinstance(m, nn.modules.dropout._DropoutNd) and m.p > 0 for m in self.modules()):
             notes.append("dropout is switched off")
         if self.build is None:
@@ -139,9 +151,12 @@ class UserNetwork(nn.Module):
         return [m for m in self.modules() if isinstance(m, kinds) and m.track_running_stats]
 
     def calibrate(self) -> None:
-        """One pass in training mode, from which batch normalisation keeps mean and variance; then eval mode for good."""
+        """One pass in training mode, from which batch normalisation keeps mean and variance; then eval mode for good.
+
+        Statistics that training has left stay: they belong to the weights.
+        """
         self.eval()
-        norms = self._norms()
+        norms = [m for m in self._norms() if not bool(m.num_batches_tracked)]
         if not norms or self.sample is None:
             return
         old = [m.momentum for m in norms]

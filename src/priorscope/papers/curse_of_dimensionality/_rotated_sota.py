@@ -172,6 +172,7 @@ PAPER = Paper(
                 Check("share of the accuracy lost at the largest size", lost, at_most(0.1)),
                 Check("closing of the gap with data", closes, rising()),
             ),
+            reach=("size", "width", "epochs"),
         ),
     ),
     chart=chart,

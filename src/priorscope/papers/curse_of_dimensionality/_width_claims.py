@@ -61,6 +61,7 @@ TRENDS = (
             for column, expect in (("accuracy", at_most(-0.5)), ("to_gap", at_least(0.5)), ("to_limit", at_most(-0.5)))
             for along in ACROSS
         ),
+        reach=("steps", "width", "size", "n"),
     ),
 )
 

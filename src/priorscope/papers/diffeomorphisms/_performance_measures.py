@@ -70,12 +70,12 @@ def correlation(data: str, name: str) -> Callable[[pd.DataFrame], Measured]:
     return measured
 
 
-def advantage(data: str, name: str) -> Callable[[pd.DataFrame], Measured]:
-    """Correlation of the error with R minus that with another stability, with the jackknife's interval over architectures."""
+def advantage(data: str, name: str, first: str = "R") -> Callable[[pd.DataFrame], Measured]:
+    """Correlation of the error with ``first`` minus that with another stability, with the jackknife's interval."""
 
     @counted
     def measured(table: pd.DataFrame) -> Interval:
-        rows = _logs(table, data, "error", "R", name)
+        rows = _logs(table, data, "error", first, name)
         return seed_interval(rows, lambda v: _pearson(v, 1) - _pearson(v, 2))
 
     return measured

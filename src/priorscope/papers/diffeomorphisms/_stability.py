@@ -148,13 +148,6 @@ CLAIMS = (
         reach=_TRAINED_FURTHER,
     ),
     Claim(
-        "D.11",
-        f"{SOURCE}, Appendix D",
-        "for small noise G grows like the square of its size",
-        measure=measure.noise_slope,
-        expect=claimed(2, within=0.05),
-    ),
-    Claim(
         "D.12",
         f"{SOURCE}, Fig. 3 and Appendix C",
         "at a displacement of one pixel R does not depend on how images are read between pixels",

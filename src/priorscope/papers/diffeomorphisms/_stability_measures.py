@@ -188,12 +188,6 @@ def depth_slope(table: pd.DataFrame) -> Measured:
 
 
 @counted
-def noise_slope(table: pd.DataFrame) -> Interval:
-    """Slope of log G in the log of the noise at a thousandth to a hundredth of a deformation, mean over all networks."""
-    return seed_interval(outputs(table).groupby("seed").noise_slope.mean())
-
-
-@counted
 def reading_ratio(table: pd.DataFrame) -> Measured:
     """R with Gaussian over R with bilinear reading, where it differs most from one."""
     cells = by_cell(table, lambda f: f.reading.to_numpy())

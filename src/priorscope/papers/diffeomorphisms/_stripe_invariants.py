@@ -173,6 +173,7 @@ PAPER = Paper(
             "on the stripe R falls like 1/P",
             measure=feature_exponent,
             expect=claimed(-1, within=0.2),
+            reach=("n_train",),
         ),
         Claim(
             "D.21",

@@ -124,7 +124,7 @@ CLAIMS = (
         f"{SOURCE}, theorem on optimisation",
         "with a width of half the samples or more, gradient descent on a smooth network fits any labels at a geometric rate",
         measure=measure.geometric_rate,
-        expect=rising(),
+        expect=at_least(0.75),  # between one, of a geometric law, and one half, of a loss like one over the steps
     ),
     Claim(
         "O.2",
@@ -183,9 +183,17 @@ CLAIMS = (
     Claim(
         "O.7",
         OURS,
-        "the stop forecast from the tangent kernel before training is that of the run",
+        "the 90 % interval of the stop forecast from the tangent kernel before training covers the run's best step, on all data",
+        measure=measure.best_inside,
+        expect=at_least(0.8),
+        finding="it covers it in 45 of 48 runs elsewhere, in 4 of 12 on digits with a fifth of the labels wrong: the interval "
+        "knows the noise of the labels, not how far the kernel moves; the stop itself is good there too (O.7b)",
+    ),
+    Claim(
+        "O.7b",
+        OURS,
+        "who stops where the tangent kernel says before training has next to the lowest error of the run",
         checks=(
-            Check("how often the best step lies in the 90 % interval", measure.best_inside, at_least(0.8)),
             Check("squared error at the forecast stop above the lowest", measure.excess_loss, at_most(0.05)),
             Check("the same at the end, where it says not to stop", measure.excess_without_stop, at_most(0.05)),
         ),

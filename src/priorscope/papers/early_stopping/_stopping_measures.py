@@ -36,14 +36,18 @@ def _of(table: pd.DataFrame, kind: str) -> pd.DataFrame:
 
 
 def geometric_rate(table: pd.DataFrame) -> Measured:
-    """The largest ρ with L_τ ≤ e^{-ρτ} L_0 at all steps recorded, lowest of the widths."""
+    """The rate of log loss over the second half of the steps, over that of the quarter before; lowest of the widths.
+
+    One for a geometric law, one half for a loss like one over the steps (which also lies below its start at all of them).
+    """
     rows = _of(table, "fit")
     cells = {}
     for width in sorted(set(rows["width"])):
         part, rates = rows[rows["width"] == width], []
         for r in part.to_dict("records"):
             at, log = np.asarray(r["steps_at"], dtype=float), np.asarray(r["log_loss"], dtype=float)
-            rates.append(float(((log[0] - log[1:]) / at[1:]).min()))
+            quarter, half, end = np.interp(at[-1] * np.array([0.25, 0.5, 1.0]), at, log)
+            rates.append(float((half - end) / 2 / (quarter - half)))
         cells[f"width {width:.0f}"] = over_draws(rates)
     return lowest(cells, f"n = {int(rows['n'].iloc[0])}")
 
@@ -152,17 +156,31 @@ def accuracy_gained(table: pd.DataFrame) -> Measured:
 
 
 def best_inside(table: pd.DataFrame) -> Measured:
-    """How often the best step of the run lies in the forecast interval, where the forecast says to stop early."""
+    """How often a run's best step lies in the forecast interval, where the forecast says to stop early; lowest of the cells.
+
+    Its upper end is the lowest of theirs at the level that the cells share (Bonferroni), by Clopper and Pearson.
+    """
     rows = _stops(table)
     rows = rows[rows["worth_it"].astype(bool)]
     if rows.empty:
         raise NotMeasured("the forecast never says to stop early")
+    hits = {f"{data} {100 * rate:g} %": _inside(part) for (data, rate), part in rows.groupby(["data", "rate"])}
+    every = [hit for part in hits.values() for hit in part]
+    cells = {name: share_interval(part) for name, part in hits.items()}
+    worst = min(cells.values(), key=lambda cell: cell.value)
+    high = min(share_interval(part, level=1 - 0.05 / len(hits)).high for part in hits.values())
+    told = ", ".join(f"{name} {sum(part)} of {len(part)}" for name, part in hits.items())
+    low = min(cell.low for cell in cells.values())
+    return Measured(Interval(worst.value, low, high), f"{told}; {sum(every)} of {len(every)} runs together")
+
+
+def _inside(rows: pd.DataFrame) -> list[bool]:
     hits = []
     for r in rows.to_dict("records"):
         at, loss = np.asarray(r["steps_at"], dtype=float)[1:], np.asarray(r["loss"], dtype=float)[1:]
         best = float(at[loss.argmin()])
         hits.append(bool(r["stop_low"] <= max(best, 1.0) and min(best, at[-1]) <= max(r["stop_high"], 1.0)))
-    return Measured(share_interval(hits), f"{sum(hits)} of {len(hits)} runs")
+    return hits
 
 
 def _excess(rows: pd.DataFrame, when: str) -> dict[str, Interval]:

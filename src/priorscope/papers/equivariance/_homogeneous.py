@@ -144,13 +144,6 @@ def counted(table: pd.DataFrame, first: str, second: str) -> Measured:
     return Measured(exact(float(rows.brute_force.iloc[0])), "by brute force")
 
 
-def beyond_degrees(table: pd.DataFrame) -> Measured:
-    """The largest difference of the counted dimension from 2 min(j, l) + 1."""
-    rows = _rows(table, circle=True)
-    least = np.minimum(rows["first"].astype(int), rows["second"].astype(int))
-    return Measured(exact(float((rows.characters - (2 * least + 1)).abs().max())), f"of {len(rows)} pairs of degrees")
-
-
 CLAIMS = (
     Claim(
         "Q.40",
@@ -187,13 +180,6 @@ CLAIMS = (
                 ("regular", "regular", "regular", "regular", 6),
             )
         ),
-    ),
-    Claim(
-        "Q.43",
-        f"{SOURCE}, Sec. 5 (SE(3) over SO(3))",
-        "kernels between degrees l and j of SO(3) have 2 min(j, l) + 1 free numbers on every radius",
-        measure=beyond_degrees,
-        expect=at_most(1e-9),
     ),
 )
 

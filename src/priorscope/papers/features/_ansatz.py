@@ -196,6 +196,7 @@ PAPER = Paper(
             says="in every hidden layer of trained dense networks WᵀW is highly correlated with M^½ (cosine of at least 0.8)",
             measure=_correlation("dense"),
             expect=at_least(0.8),
+            reach=("n", "steps", "width"),
             finding="above 0.95 in both layers on digits, 0.76 and 0.68 on a single-index target: how close depends on the data",
         ),
         Claim(

@@ -302,13 +302,6 @@ PAPER = Paper(
             expect=above(0.0),
         ),
         Claim(
-            id="G.9",
-            source="priorscope",
-            says="on these tables it is above that of tangent kernels of dense networks, depth and ridge tuned",
-            measure=_ahead("tangent kernel"),
-            expect=above(0.0),
-        ),
-        Claim(
             id="G.10",
             source="priorscope, on the low-rank teachers of " + SOURCE,
             says="for a target of two directions of twenty the error falls with a steeper exponent than without features",

@@ -119,6 +119,7 @@ CLAIMS = (
                 below(0.65),
             ),
         ),
+        reach=("size", "n_train"),
     ),
 )
 

@@ -164,6 +164,7 @@ CLAIMS = (
                 for kind in KINDS
             ),
         ),
+        reach=("size", "n_train"),
     ),
 )
 

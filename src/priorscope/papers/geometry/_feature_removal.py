@@ -97,6 +97,7 @@ CLAIMS = (
             Check("mean gap of accuracy", gap, rising()),
             Check("least gap of a model and number removed", least_gap, rising()),
         ),
+        reach=("size", "width", "n_train", "epochs"),
     ),
 )
 

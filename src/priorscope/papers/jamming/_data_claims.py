@@ -19,6 +19,7 @@ CLAIMS = (
             Check("N_Δ/N close to the transition", measure.jump, between(0.4, 0.65)),
             Check(f"N* over that of random labels, P from {measure.LARGE} on", measure.star_ratio, below(1)),
         ),
+        reach=("widths", "n_train"),
     ),
     Claim(
         "J.11b",

@@ -42,6 +42,7 @@ CLAIMS = (
             Check("exponent, feature", partial(measure.variance_exponent, side="feature"), claimed(-1.0, within=0.2)),
             Check("exponent, lazy", partial(measure.variance_exponent, side="lazy"), claimed(-1.0, within=0.2)),
         ),
+        reach=("width",),
     ),
     Claim(
         "L.4",
@@ -60,6 +61,7 @@ CLAIMS = (
             Check("exponent of α*", measure.crossover_exponent, claimed(-0.5, within=0.1)),
             *(Check(f"√h α*, {end}", partial(measure.crossover_scale, end=end), between(0.1, 10)) for end in ENDS),
         ),
+        reach=("width",),
     ),
     Claim(
         "L.6",

@@ -12,10 +12,11 @@ import torch
 
 from priorscope.data import cifar10, digits, fashion_mnist, mnist
 from priorscope.inference import GradientFlow
-from priorscope.lab import Check, Claim, Measured, Metrics, NotMeasured, Paper, Point, rising
+from priorscope.lab import Check, Claim, Measured, Metrics, NotMeasured, Paper, Point, at_least, rising
 from priorscope.models import DenseStack, gap
 from priorscope.papers._over_draws import over_draws
 from priorscope.papers.lazy_feature._claims import SOURCE
+from priorscope.statistics import exact
 
 if TYPE_CHECKING:
     import altair as alt
@@ -131,17 +132,28 @@ def gain(table: pd.DataFrame, kind: str, data: str) -> Measured:
     rows = table[(table.kind == kind) & (table.data == data)]
     if rows.empty:
         raise NotMeasured("no runs")
-    done = min(float(np.asarray(f, float).mean()) for f in rows.finished)
     if kind == "dense":
         errors = np.stack([np.asarray(e, float) for e in rows.ensemble], 1)  # (2, draws)
     else:
         errors = np.concatenate([np.asarray(e, float) for e in rows.error], 1)  # (2, draws · members)
     found = over_draws((errors[0] - errors[1]) * (1 if kind == "dense" else -1))
-    if done < DONE:
+    if kind == "dense" and (done := _least_done(rows)) < DONE:
         ends = f"{found.value:+.3f} [{found.low:+.3f}, {found.high:+.3f}]"
         raise NotMeasured(f"{ends}, but of some networks only {done:.0%} met all margins; {DONE:.0%} are wanted")
     of = "ensembles" if kind == "dense" else f"{errors.shape[1]} networks"
     return Measured(found, f"{of} of {len(rows)} training sets")
+
+
+def _least_done(rows: pd.DataFrame) -> float:
+    return min(float(np.asarray(f, float).mean()) for f in rows.finished)
+
+
+def met(table: pd.DataFrame, kind: str, data: str) -> Measured:
+    """The share of the networks that met all margins, of the training set where it is least."""
+    rows = table[(table.kind == kind) & (table.data == data)]
+    if rows.empty:
+        raise NotMeasured("no runs")
+    return Measured(exact(_least_done(rows)), f"of {len(rows)} training sets")
 
 
 def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
@@ -177,11 +189,19 @@ PAPER = Paper(
         Claim(
             "L.12",
             SOURCE,
-            "dense networks do better in the lazy regime, convolutional ones in the feature regime",
+            "dense networks do better in the lazy regime",
             checks=tuple(
-                Check(f"gain of the better regime, {kind} on {data}", partial(gain, kind=kind, data=data), rising())
+                Check(f"gain of the lazy regime, dense on {data}", partial(gain, kind=kind, data=data), rising())
                 for kind, data in COMPARED
+                if kind == "dense"
             ),
+        ),
+        Claim(
+            "L.12b",
+            SOURCE,
+            "convolutional networks do better in the feature regime, on CIFAR-10",
+            checks=(Check("gain of the feature regime", partial(gain, kind="conv", data="cifar10"), rising()),),
+            trained=Check("networks that met all margins", partial(met, kind="conv", data="cifar10"), at_least(DONE)),
         ),
     ),
     chart=chart,

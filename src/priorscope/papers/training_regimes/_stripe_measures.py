@@ -7,9 +7,9 @@ import pandas as pd
 
 from priorscope.lab import Measured, NotMeasured
 from priorscope.papers._over_draws import lowest, over_draws
-from priorscope.statistics import Interval, fit_power_law
+from priorscope.statistics import Interval, exact, fit_power_law
 
-__all__ = ["FROM", "compression_exponent", "feature_gain", "way_left"]
+__all__ = ["DONE", "FROM", "compression_exponent", "feature_gain", "third_best", "way_left"]
 
 FROM = 32  # patterns from which on the two trainings are compared and exponents are fitted
 DONE = 0.9  # share of the networks of a size that must have met all margins for its compression to count
@@ -37,6 +37,14 @@ def _done(table: pd.DataFrame) -> pd.DataFrame:
             f"{len(rows)} sizes from P = {FROM} on with networks that met all margins; {SIZES} are wanted"
         )
     return rows
+
+
+def third_best(table: pd.DataFrame) -> Measured:
+    """The share of networks that met all margins, at the size where it is third highest: so many sizes an exponent wants."""
+    rows = _rows(table)
+    shares = sorted((float(np.mean(np.asarray(f, float))) for f in rows.finished), reverse=True)
+    told = ", ".join(f"P = {int(n)}: {np.mean(np.asarray(f, float)):.2f}" for n, f in zip(rows.n_train, rows.finished))
+    return Measured(exact(shares[SIZES - 1] if len(shares) >= SIZES else 0.0), told)
 
 
 def compression_exponent(table: pd.DataFrame) -> Measured:

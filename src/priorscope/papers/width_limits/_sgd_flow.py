@@ -11,10 +11,9 @@ import torch
 
 from priorscope.data import Dataset, digits
 from priorscope.inference import GradientDescent, GradientFlow
-from priorscope.lab import Check, Claim, Measured, Metrics, NotMeasured, Paper, Point, above, rising
+from priorscope.lab import Check, Claim, Measured, Metrics, NotMeasured, Paper, Point, above
 from priorscope.models import Architecture, Dense, fcn
 from priorscope.papers._over_draws import over_draws
-from priorscope.statistics import Interval
 
 if TYPE_CHECKING:
     import altair as alt
@@ -113,14 +112,6 @@ def approach(table: pd.DataFrame, scale: float) -> Measured:
     return Measured(over_draws(means), f"relative distances at rates {', '.join(map(str, RATES))}: {told}")
 
 
-def gain(table: pd.DataFrame, scale: float) -> Interval:
-    """Misclassified by flow minus by descent at the largest rate, mean over widths."""
-    rows = table[(table.scale == scale) & table.apart_0.notna()]
-    if rows.empty:
-        raise NotMeasured("no finite runs")
-    return over_draws((rows.flow_wrong - rows.wrong_0).groupby(rows.seed).mean())
-
-
 CLAIMS = (
     Claim(
         "B.7",
@@ -129,15 +120,6 @@ CLAIMS = (
         checks=tuple(
             Check(f"exponent of the distance at √h α = {s:g}", partial(approach, scale=s), above(0.25))
             for s in (1.0, 10.0, 100.0)
-        ),
-    ),
-    Claim(
-        "B.8",
-        SOURCE,
-        "stochastic descent generalises better than gradient flow, in the regime of feature learning too",
-        checks=(
-            Check("gain in error at √h α = 1", partial(gain, scale=1.0), rising()),
-            Check("gain in error at √h α = 100", partial(gain, scale=100.0), rising()),
         ),
     ),
 )

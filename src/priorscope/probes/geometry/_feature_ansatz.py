@@ -204,15 +204,16 @@ def feature_ansatz(network: nn.Module, data: Samples | Tensor, *, n_samples: int
     network.eval()
     sums: dict[int, list[Tensor]] = {}
     calls: dict[int, int] = {}
+    blocks = min(BLOCKS, len(x))
     try:
-        for part in x.to(dtype).chunk(min(BLOCKS, len(x))):
+        for part in x.to(dtype).tensor_split(blocks):
+            share = len(part) * blocks / len(x)  # so that every row counts alike
             _, seen = capture(network, part, watched, guard=True)
             for call in seen.calls:
-                sums.setdefault(id(call.module), []).append(_moment(call))
+                sums.setdefault(id(call.module), []).append(share * _moment(call))
                 calls[id(call.module)] = calls.get(id(call.module), 0) + 1
     finally:
         network.train(was)
-    blocks = min(BLOCKS, len(x))
     layers, notes = [], []
     for module in watched:
         weight = _weight(module)
