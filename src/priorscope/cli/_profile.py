@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import tempfile
+import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.console import Console
 
     from priorscope.profiles import Profile
 
@@ -34,36 +36,6 @@ def _check_out(out: Path | None, static: str | None) -> None:
         raise ValueError(f"--out cannot use {str(out)!r}: {there} is not a folder that can be written into.")
 
 
-def _screen_table(result: Profile) -> Table:
-    """The profile's table as a terminal of 80 columns can show it."""
-    from rich import box
-
-    from priorscope.report import rich_table
-
-    metric, rows = result.metric, []
-    kinds = {
-        "kernel machine": "kernel",
-        "network": "network",
-        "classical model": "classical",
-        "your estimator": "yours",
-    }
-    for row in result.rows:
-        n, now = row.now
-        rows.append(
-            {
-                "predictor": row.name.removesuffix(" network"),
-                "kind": kinds[row.kind.value],
-                "measured\n(at n)": f"{metric.number(now.value)} ({n})",
-                f"{metric.axis[:18]}\nat {result.to:,}": f"{metric.number(row.estimate.value)} ({metric.span(row.estimate)})",
-                f"samples\nto {metric.number(result.target_error)}": row.samples,
-                "standing": row.standing.value,
-            }
-        )
-    made = rich_table(rows, title=f"Profile of {result.data}: {result.task}, pilot of {result.pilot}")
-    made.box, made.show_edge, made.pad_edge, made.padding = box.SIMPLE_HEAD, False, False, (0, 1, 0, 0)
-    return made
-
-
 def profile(
     data: Annotated[str, typer.Argument(help="digits, mnist, fashion-mnist, cifar10, or a file or folder.")] = "digits",
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for index.html and profile.json.")] = None,
@@ -74,24 +46,41 @@ def profile(
         ),
     ] = None,
     only_models: Annotated[bool, typer.Option("--only-models", help="Leave the default candidates out.")] = False,
-    to: Annotated[int | None, typer.Option(help="Size asked about (default: the samples there are).")] = None,
+    to: Annotated[int | None, typer.Option(help="Size asked about (default: the rows there are).")] = None,
     metric: Annotated[
         str | None,
-        typer.Option(help="misclassification, balanced-error, auc, log-loss, squared-error, rmse or r2."),
+        typer.Option(
+            help="misclassification, balanced-error, auc, f1, log-loss, rmse, mae, mape, r2, or scikit-learn's names."
+        ),
     ] = None,
-    pilot: Annotated[int, typer.Option(help="Samples of one draw to look at.")] = 300,
+    budget: Annotated[
+        str | None, typer.Option(help="Processor time: seconds, or words such as '2 min' (default: a minute).")
+    ] = None,
+    jobs: Annotated[int, typer.Option(help="Processes that measure at the same time.")] = 1,
+    groups: Annotated[
+        str | None, typer.Option(help="Column that says which rows belong together: errors of new groups.")
+    ] = None,
+    time: Annotated[
+        str | None, typer.Option(help="Column that says which rows come first: errors of later times.")
+    ] = None,
+    pilot: Annotated[
+        int | None, typer.Option(help="Rows of the first rung, which doubles up to all rows (default: 64).")
+    ] = None,
     target: Annotated[str | None, typer.Option(help="Target column of a table (name or number).")] = None,
     classes: Annotated[str | None, typer.Option(help="Label scheme: classes, parity, one-vs-rest:K, real.")] = None,
     error: Annotated[float | None, typer.Option(help="Value of the metric whose sample cost is asked.")] = None,
     resize: Annotated[int | None, typer.Option(help="Side to which larger images are averaged.")] = None,
-    trials: Annotated[bool, typer.Option(help="Train networks on parts of the pilot.")] = True,
+    trials: Annotated[bool, typer.Option(help="Let networks take part.")] = True,
     static: Annotated[str | None, typer.Option(help="Also write each chart as png, svg or pdf.")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the pilot's draw.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print the profile as JSON.")] = False,
+    open_page: Annotated[bool, typer.Option("--open", help="Show the page in a browser.")] = False,
 ) -> None:
-    """What to deploy for this data, and how wrong will it be? Kernel machines, networks and classical models compared.
+    """What to deploy for this data, and how wrong will it be? Kernel machines, networks and classical models raced against each other.
 
-    Example: priorscope profile digits --out report
+    Ctrl-C ends the race and prints the answer so far.
+
+    Example: priorscope profile digits --budget "2 min" --out report
     """
     _check_out(out, static)
     if only_models and not model:
@@ -101,54 +90,60 @@ def profile(
     if resize is not None and resize < 2:
         raise ValueError(f"--resize must be at least 2 pixels; got {resize}.")
     from rich.console import Console
-    from rich.progress import BarColumn, TextColumn
-    from rich.progress import Progress as Bar
 
     from priorscope.cli._data_argument import named_data
-    from priorscope.profiles import Step
     from priorscope.profiles import profile as make
 
     console = Console(stderr=True)
-    loaded = named_data(data, target=target, classes=classes, test_fraction=0.0)  # all may be looked at
-    candidates: list[str] | None = [] if only_models else None
-    with Bar(TextColumn("{task.description}"), BarColumn(), console=console, transient=True) as bar:
-        task = bar.add_task("profiling", total=1.0)
-
-        def show(step: Step) -> None:
-            bar.update(task, completed=step.done, description=str(step))
-
+    loaded = named_data(data, target=target, classes=classes, test_fraction=0.0, groups=groups, time=time)
+    try:
         result = make(
             loaded,
             models=model,
-            candidates=candidates,
+            candidates=[] if only_models else None,
             to=to,
             metric=metric,
+            budget=budget,
+            jobs=jobs,
             pilot=pilot,
             target_error=error,
             resize=resize,
             trials=trials,
             seed=seed,
-            progress=show,
+            progress=True,
         )
+    except KeyboardInterrupt:
+        console.print("stopped before there was an answer: nothing is kept of it", markup=False)
+        raise typer.Exit(130) from None
     if json:
         print(result.to_json())
     else:
-        screen = Console()
-        screen.print(_screen_table(result))
-        for line in result.verdict():
-            screen.print(line, markup=False, highlight=False)
-        for line in result.warnings:
-            screen.print(f"* take care: {line}", markup=False, highlight=False, style="yellow")
-        for line in result.notes:
-            screen.print(f"note: {line}", markup=False, highlight=False, style="dim")
-        screen.print(f"{result.seconds:.0f} s, {result.cpu_seconds:.0f} s of processor time", style="dim")
-    if out is not None:
-        result.to_html(out / "index.html")
-        result.to_json(out / "profile.json")
-        if static is not None:
-            from priorscope.report import save_chart
+        _show(result, Console())
+    folder = out if out is not None or not open_page else Path(tempfile.mkdtemp(prefix="priorscope-"))
+    if folder is None:
+        return
+    result.to_html(folder / "index.html")
+    result.to_json(folder / "profile.json")
+    if static is not None:
+        from priorscope.report import save_chart
 
-            for name, chart in result.charts().items():
-                wide = getattr(chart, "width", None) == "container"  # a file has no window to fill
-                save_chart(chart.properties(width=640) if wide else chart, out / f"{name}.{static}")
-        console.print(f"wrote {out / 'index.html'}", highlight=False, markup=False)
+        for name, chart in result.charts().items():
+            wide = getattr(chart, "width", None) == "container"  # a file has no window to fill
+            save_chart(chart.properties(width=640) if wide else chart, folder / f"{name}.{static}")
+    console.print(f"wrote {folder / 'index.html'}", highlight=False, markup=False)
+    if open_page:
+        webbrowser.open((folder / "index.html").resolve().as_uri())
+
+
+def _show(result: Profile, screen: Console) -> None:
+    """The result as text: sentences, the whole table, what to be careful about, notes."""
+    from priorscope.profiles._text import as_text
+
+    width = max(min(screen.width, 92), 60)
+    screen.print(
+        as_text(result, width=width, rows=len(result.rows), cares=len(result.warnings), python=False),
+        markup=False,
+        highlight=False,
+    )
+    for line in result.notes:
+        screen.print(f"note: {line}", markup=False, highlight=False, style="dim")

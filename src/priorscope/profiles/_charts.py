@@ -15,7 +15,8 @@ from priorscope.profiles._kernel_distance import AWAY, NEAR
 if TYPE_CHECKING:
     import altair as alt
 
-    from priorscope.profiles._result import CandidateProfile, Profile
+    from priorscope.profiles._architecture import ArchitectureProfile
+    from priorscope.profiles._result import Profile
 
 __all__ = ["all_charts"]
 
@@ -37,7 +38,7 @@ def _shared() -> tuple[alt.Parameter, alt.typing.Optional[object]]:
 
 def _by_rank(
     result: Profile,
-    values: Callable[[CandidateProfile], NDArray[np.float64] | None],
+    values: Callable[[ArchitectureProfile], NDArray[np.float64] | None],
     y: alt.Y,
     x: str,
     *,
@@ -92,7 +93,7 @@ def geometry(result: Profile) -> alt.TopLevelMixin:
     """Eigenvalues of the average input geometry of each model, relative to their mean, against rank."""
     import altair as alt
 
-    def seen(c: CandidateProfile) -> NDArray[np.float64] | None:
+    def seen(c: ArchitectureProfile) -> NDArray[np.float64] | None:
         if c.blind is None:
             return None
         lam: NDArray[np.float64] = c.blind.geometry.eigenvalues.double().numpy()

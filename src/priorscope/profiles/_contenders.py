@@ -6,30 +6,26 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from priorscope.profiles._kind import Kind
+from priorscope.report import PALETTE
 
 if TYPE_CHECKING:
     from priorscope.profiles._result import Profile
     from priorscope.profiles._row import Row
 
-__all__ = ["Contender", "contenders", "others"]
+__all__ = ["Shown", "others", "shown"]
 
-COLOURS = (
-    "#2769b7",
-    "#fa5d36",
-    "#4ba435",
-    "#be6df2",
-    "#935a11",
-)  # the palette's first: 3 to 1 on white and on near-black
+_MOST = 7
 _WORDS = {
     Kind.KERNEL: "best kernel machine",
     Kind.NETWORK: "best network",
     Kind.CLASSICAL: "best classical model",
-    Kind.ESTIMATOR: "your estimator",
+    Kind.AVERAGE: "best average",
+    Kind.ESTIMATOR: "your model",
 }
 
 
 @dataclass(frozen=True)
-class Contender:
+class Shown:
     """A row with its colour on the page and its part in words."""
 
     row: Row
@@ -37,21 +33,24 @@ class Contender:
     role: str
 
 
-def contenders(result: Profile) -> list[Contender]:
-    """The first row, the best of each other kind, and up to two models of the user, in the order of the table."""
+def shown(result: Profile) -> list[Shown]:
+    """The first row, the user's own and the best of each other kind, in the order of the table."""
     best = result.best
-    firsts = [row for kind in Kind if (row := result.best_of(kind)) is not None]
-    families = {c.name: c.candidate.family for c in result.candidates}
-    own = [row for row in result.rows if families.get(row.architecture or "") == "user"][:2]
-    chosen = {row.name for row in (best, *firsts, *own)}
-    rows = [row for row in result.rows if row.name in chosen][: len(COLOURS)]
-    roles = {row.name: _WORDS[row.kind] for row in firsts}
-    roles |= {row.name: "your model" for row in own if row.name not in roles}
-    roles[best.name] = f"use this {best.kind.value}" if best.learns else f"lowest, a {best.kind.value}"
-    return [Contender(row, colour, roles[row.name]) for row, colour in zip(rows, COLOURS, strict=False)]
+    roles = {best.name: f"use this {best.kind.value}" if result.learns else "first of the table"}
+    for row in result.rows:
+        if row.offered:
+            roles.setdefault(row.name, "your model")
+    for kind in Kind:
+        row = result.best_of(kind)
+        if row is not None and not (kind is Kind.AVERAGE and len(roles) >= 4):
+            roles.setdefault(row.name, _WORDS[kind])
+    names = [row for row in result.rows if row.name in list(roles)[:_MOST]]
+    if best.offered:
+        roles[best.name] = "use this, your model"
+    return [Shown(row, colour, roles[row.name]) for row, colour in zip(names, PALETTE, strict=False)]
 
 
 def others(result: Profile) -> list[Row]:
     """All other rows."""
-    shown = {c.row.name for c in contenders(result)}
-    return [row for row in result.rows if row.name not in shown]
+    names = {one.row.name for one in shown(result)}
+    return [row for row in result.rows if row.name not in names]

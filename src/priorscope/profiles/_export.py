@@ -1,123 +1,133 @@
-"""A profile as plain values."""
+"""A profile as plain values: everything that was measured, by rung and fold, and what was said of it."""
 
 from __future__ import annotations
 
+import io
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 if TYPE_CHECKING:
-    from priorscope.profiles._result import CandidateProfile, Profile
+    from priorscope.profiles._architecture import ArchitectureProfile
+    from priorscope.profiles._result import Profile
     from priorscope.profiles._row import Row
+    from priorscope.statistics import Interval
 
-__all__ = ["as_dict"]
+__all__ = ["as_csv", "as_dict"]
+
+_TOP = 200  # eigenvalues
+_ENDS = {"error": "value", "low": "low", "high": "high"}
 
 
-def _candidate(c: CandidateProfile, horizon: int) -> dict[str, object]:
-    """Put all that was measured of one candidate into plain values."""
-    curve = c.forecast.curve
-    sizes = np.unique(np.geomspace(curve.sizes[0], 10 * horizon, 40).round())
-    ahead = [c.forecast.at(n) for n in sizes]
-    top = slice(0, 200)
-    return {
-        "name": c.name,
-        "family": c.candidate.family,
-        "measured": curve.table().to_dict("list"),
-        "forecast": {
-            "n": sizes,
-            "error": [a.value for a in ahead],
-            "low": [a.low for a in ahead],
-            "high": [a.high for a in ahead],
-            "level": c.forecast.level,
-        },
-        "estimators_at_horizon": c.forecast.estimators_at(horizon),
-        "exponents": c.forecast.exponents,
-        "samples_needed": {
-            "error": c.needed.error,
-            "value": c.needed.value,
-            "low": c.needed.low,
-            "high": c.needed.high,
-        },
-        "spectrum": {
-            "eigenvalues": c.spectrum.eigenvalues[top],
-            "cumulative_power": None if c.spectrum.cumulative_power is None else c.spectrum.cumulative_power[top],
-            "effective_rank": c.spectrum.effective_rank.value,
-            "alignment": c.spectrum.alignment,
-        },
-        "symmetries": c.symmetries,
-        "blind_spots": None
-        if c.blind is None
-        else {
-            "blind_directions": c.blind.n_blind,
-            "hidden_variance": c.blind.hidden_variance,
-            "hidden_signal": c.blind.hidden_signal,
-            "sentence": c.blind.sentence,
-        },
-        "regime": None
-        if c.regime is None
-        else {
-            "width": c.regime.width,
-            "spread": c.regime.spread,
-            "change": c.regime.change,
-            "words": c.regime.words,
-        },
-        "warnings": list(c.forecast.warnings),
-        "seconds": c.seconds,
-        "megabytes": c.megabytes,
-    }
+def _interval(found: Interval | None) -> dict[str, float] | None:
+    return None if found is None else {"value": found.value, "low": found.low, "high": found.high}
+
+
+def _folds(result: Profile, row: Row) -> list[dict[str, object]]:
+    """Every trial of a row: rows fitted to, fold, error, test rows, processor seconds."""
+    record, ladder = result.race.records[row.name], result.race.ladder
+    return [
+        {
+            "n": trial.rows,
+            "rung": ladder.sizes[rung],
+            "fold": fold,
+            "error": trial.measured.value,
+            "test_rows": len(trial.measured.influence),
+            "fit_seconds": trial.fit_seconds,
+            "seconds": trial.seconds,
+            "notes": list(trial.notes),
+        }
+        for rung in record.rungs
+        for fold, trial in sorted(record.trials[rung].items())
+    ]
 
 
 def _row(row: Row, result: Profile) -> dict[str, object]:
     """Put one row of the table into plain values; errors are values to be low, sizes stand beside them."""
     c = row.curve
-    keep = c.grid <= 10 * result.to
-    interval = {"value": row.estimate.value, "low": row.estimate.low, "high": row.estimate.high}
+    sizes = np.unique(np.geomspace(c.sizes[0], 10 * max(result.to, result.n_train), 40).round())
+    ahead = [result.at(int(n), row.name) for n in sizes]
+    floor = c.ahead.floor
     return {
         "name": row.name,
         "kind": row.kind.value,
+        "offered": row.offered,
         "architecture": row.architecture,
         "words": row.words,
-        "forecast_of": row.of,
+        "estimator": str(row.estimator),
         "n": result.to,
-        "estimate": interval,
-        "over_the_first": None if row.ratio is None else vars(row.ratio),
-        "standing": row.standing.value,
-        "measured": {"n": c.sizes, "error": c.measured, "low": c.measured_low, "high": c.measured_high},
+        "estimate": _interval(row.estimate),
+        "over_the_first": _interval(row.ratio),
+        "standing": row.said,
+        "learns": row.learns,
+        "near_the_best": row.near,
+        "measured": {"n": c.sizes, "error": c.measured, "low": c.low, "high": c.high},
+        "trials": _folds(result, row),
         "forecast": {
-            "n": c.grid[keep],
-            "error": c.ahead[keep],
-            "low": c.ahead_low[keep],
-            "high": c.ahead_high[keep],
+            "n": sizes,
+            "error": [a.value for a in ahead],
+            "low": [a.low for a in ahead],
+            "high": [a.high for a in ahead],
         },
-        "samples_needed": vars(row.needed),
-        "seconds_to_train": row.cost,
-        "beside": {metric.value: vars(found) for metric, found in row.beside.items()},
-        "reasons": list(row.reasons),
-        "notes": list(row.notes),
+        "floor": _interval(floor),
+        "seconds_to_fit": row.cost,
         "seconds": row.seconds,
+        "ended": row.ended,
+        "reasons": list(row.reasons),
+    }
+
+
+def _candidate(c: ArchitectureProfile) -> dict[str, object]:
+    """Put all that was measured of one architecture into plain values."""
+    blind, regime, found = c.blind, c.regime, c.spectrum
+    return {
+        "name": c.name,
+        "family": c.candidate.family,
+        "spectrum": {
+            "eigenvalues": found.eigenvalues[:_TOP],
+            "cumulative_power": None if found.cumulative_power is None else found.cumulative_power[:_TOP],
+            "effective_rank": found.effective_rank.value,
+            "alignment": found.alignment,
+        },
+        "symmetries": c.symmetries,
+        "blind_spots": None
+        if blind is None
+        else {
+            "blind_directions": blind.n_blind,
+            "hidden_variance": blind.hidden_variance,
+            "hidden_signal": blind.hidden_signal,
+            "sentence": blind.sentence,
+        },
+        "regime": None
+        if regime is None
+        else {"width": regime.width, "spread": regime.spread, "change": regime.change, "words": regime.words},
+        "seconds": c.seconds,
     }
 
 
 def as_dict(result: Profile) -> dict[str, object]:
     """All numbers of a profile in plain lists and dictionaries."""
+    race, setting, learning = result.race, result.setting, result.answer.learning
     return {
         "data": result.data,
         "task": result.task,
+        "about": result.about,
         "n_train": result.n_train,
-        "pilot": result.pilot,
-        "horizon": result.horizon,
-        "target_error": result.target_error,
         "to": result.to,
-        "draws": result.draws,
         "metric": result.metric.value,
-        "without_looking": {
-            "value": result.baseline.value,
-            "words": result.baseline.words,
-            "squared": result.baseline.squared,
-            "misclassified": result.baseline.wrong,
-        },
+        "metric_chosen": setting.why,
+        "target_error": setting.target_error,
+        "level": setting.level,
+        "seed": setting.seed,
+        "without_looking": {"value": result.baseline.value, "words": result.baseline.words},
+        "learns": result.learns,
+        "gain_that_would_have_shown": {"value": learning.gain, "test_rows": learning.rows},
+        "ladder": {"sizes": list(race.ladder.sizes), "folds": race.ladder.folds},
+        "ended": race.ended,
+        "not_started": {name: {"seconds": seconds} for name, seconds in race.refused.items()},
+        "raised_for_having_been_chosen": result.answer.luck,
         "rows": [_row(row, result) for row in result.rows],
-        "target_unit": result.unit,
         "verdict": result.verdict(),
         "warnings": list(result.warnings),
         "notes": list(result.notes),
@@ -132,8 +142,25 @@ def as_dict(result: Profile) -> dict[str, object]:
             }
             for s in result.data_symmetries
         ],
-        "candidates": [_candidate(c, result.horizon) for c in result.candidates],
+        "candidates": [_candidate(c) for c in result.candidates],
         "sections": {name: found.plain() for name, found in result.findings.items()},
         "seconds": result.seconds,
         "cpu_seconds": result.cpu_seconds,
     }
+
+
+def _safe(text: str) -> str:
+    """A name that a spreadsheet does not take for a formula."""
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@") else text
+
+
+def as_csv(result: Profile) -> str:
+    """Every trial of everybody, one line each: who, rows fitted to, fold, error (to be low), test rows, seconds."""
+    lines = [
+        {"predictor": _safe(row.name), "kind": row.kind.value, **{k: v for k, v in trial.items() if k != "notes"}}
+        for row in result.rows
+        for trial in _folds(result, row)
+    ]
+    text = io.StringIO()
+    pd.DataFrame(lines).to_csv(text, index=False, float_format="%.6g")
+    return text.getvalue()

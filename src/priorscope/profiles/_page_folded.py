@@ -1,28 +1,19 @@
-"""The folded sections of a profile's page: every predictor, kernels, symmetries, blind spots, regimes, and how it was made."""
+"""The folded sections of a profile's page: kernels, symmetries, blind spots, regimes, and how it was made."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from priorscope.profiles._page_sections import Charts, Figures, row_of, seconds
-from priorscope.profiles._phrases import count, ratio
+from priorscope.profiles._page_sections import Charts, Figures, row_of
 from priorscope.profiles.sections import MovedOutputs
-from priorscope.report import claims_behind
 
 if TYPE_CHECKING:
-    from priorscope.profiles._result import CandidateProfile, Profile
+    from priorscope.profiles._architecture import ArchitectureProfile
+    from priorscope.profiles._result import Profile
 
 __all__ = ["Folded", "Table", "everything"]
-
-_CLAIMS = {  # what each section rests on, by the ids of the record
-    "predictors": ("V.1a", "V.1b", "V.2", "V.3a", "V.3b", "V.3c", "V.4"),
-    "kernels": ("S0.9", "S2.2", "S2.7", "S2.8"),
-    "symmetry": ("S0.1", "S0.2", "S0.3", "S0.4", "S0.6"),
-    "geometry": ("S4.4", "S4.5", "S4.8", "S4.9"),
-    "regime": ("L.4", "L.5", "L.10", "S0.7", "S2.5"),
-}
 
 
 @dataclass(frozen=True)
@@ -41,7 +32,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Folded:
-    """A part of the page that opens on a click: text, charts, tables, named groups of sentences, and the claims behind it.
+    """A part of the page that opens on a click: text, charts, tables, and named groups of sentences.
 
     Example:
         >>> Folded("doubles", "Samples that are there twice", ["None is."]).title
@@ -54,13 +45,11 @@ class Folded:
     figures: Sequence[dict[str, str]] = ()
     tables: Sequence[Table] = ()
     groups: Sequence[tuple[str, Sequence[str]]] = ()
-    claims: str = field(default="")
 
 
 def everything(result: Profile, charts: Charts, figure: Figures) -> list[Folded]:
     """The folded sections, those that were measured."""
     made = [
-        _predictors(result),
         _kernels(result, charts, figure),
         _symmetries(result),
         _geometry(result, charts, figure),
@@ -75,56 +64,7 @@ def everything(result: Profile, charts: Charts, figure: Figures) -> list[Folded]
     return [section for section in made if section is not None]
 
 
-def _claims(name: str) -> str:
-    return claims_behind(_CLAIMS[name])
-
-
-def _predictors(result: Profile) -> Folded:
-    """Every predictor with its kind, standing, errors now and at the size asked about, sample cost and training time."""
-    metric = result.metric
-    columns = [
-        "predictor",
-        "kind",
-        "standing",
-        "measured",
-        f"at {result.to:,}",
-        "times the first",
-        "samples",
-        "training",
-    ]
-    rows = []
-    for row in result.rows:
-        n, now = row.now
-        rows.append(
-            row_of(
-                [
-                    row.name,
-                    row.kind.value,
-                    row.standing.value,
-                    f"{metric.number(now.value)} at {n:,}",
-                    f"{metric.number(row.estimate.value)} ({metric.span(row.estimate)})",
-                    "1" if row.ratio is None else ratio(row.ratio),
-                    count(row.needed.value) if row.learns else "–",
-                    seconds(row.cost),
-                ]
-            )
-        )
-    caption = (
-        f"All predictors by {metric.words}, best first, with 90 % intervals; {result.baseline.words} gives "
-        f"{metric.number(result.baseline.value)}. Times the first: the ratio of errors on the same samples; where its interval "
-        f"excludes 1 the two are told apart. Samples: what {metric.text(result.target_error)} should take. Training: at "
-        f"{result.to:,} samples."
-    )
-    groups = [
-        (row.name, [f"{row.of[0].upper()}{row.of[1:]}.", *(f"{r[0].upper()}{r[1:]}." for r in row.reasons)])
-        for row in result.rows
-    ]
-    return Folded(
-        "predictors", "All predictors", (), (), [Table(caption, columns, rows)], groups, _claims("predictors")
-    )
-
-
-def _half(c: CandidateProfile) -> str:
+def _half(c: ArchitectureProfile) -> str:
     """How many leading modes it takes to hold half of the target."""
     held = c.spectrum.cumulative_power
     if held is None:
@@ -155,7 +95,6 @@ def _kernels(result: Profile, charts: Charts, figure: Figures) -> Folded | None:
                    "Share of the target in the first k modes."),
         ],
         [Table("The same in numbers", columns, rows)],
-        claims=_claims("kernels"),
     )  # fmt: skip
 
 
@@ -198,7 +137,7 @@ def _symmetries(result: Profile) -> Folded | None:
     if isinstance(moved, MovedOutputs):
         tables.append(moved.table())
         text += moved.own
-    return Folded("symmetry", "Symmetries", text, (), tables, claims=_claims("symmetry"))
+    return Folded("symmetry", "Symmetries", text, (), tables)
 
 
 def _geometry(result: Profile, charts: Charts, figure: Figures) -> Folded | None:
@@ -225,8 +164,7 @@ def _geometry(result: Profile, charts: Charts, figure: Figures) -> Folded | None
         "Directions of the input in which random networks of each kind hardly react, and what the data hold there.",
         *told,
     ]
-    return Folded("geometry", "Blind spots of every architecture", text, [made], [Table("What each hardly sees", columns, rows)],
-                  claims=_claims("geometry"))  # fmt: skip
+    return Folded("geometry", "Blind spots of every architecture", text, [made], [Table("What each hardly sees", columns, rows)])  # fmt: skip
 
 
 def _regime(result: Profile, charts: Charts, figure: Figures) -> Folded | None:
@@ -265,18 +203,28 @@ def _regime(result: Profile, charts: Charts, figure: Figures) -> Folded | None:
     groups = [(", ".join(names), [reading]) for reading, names in alike.items()]
     columns = ["architecture", "width", "spread", "change", "loss left"]
     caption = "Spread and change as relative Frobenius norms, after a short run of training"
-    return Folded(
-        "regime", "Lazy or feature learning", text, figures, [Table(caption, columns, rows)], groups, _claims("regime")
-    )
+    return Folded("regime", "Lazy or feature learning", text, figures, [Table(caption, columns, rows)], groups)
 
 
 def _method(result: Profile) -> str:
-    draws = (
-        f"{result.draws} draws of {result.pilot:,} samples"
-        if result.draws > 1
-        else f"a pilot of {result.pilot:,} samples"
+    ladder = result.race.ladder
+    sizes = ", ".join(f"{size:,}" for size in ladder.sizes)
+    tested = (
+        f"the last rung in {ladder.folds} folds, so that every row is tested on once"
+        if ladder.folds > 1
+        else f"tested on {len(ladder.divided[0][1]):,} rows kept aside"
     )
     return (
-        f"Every predictor was fitted to parts of {draws} and tested on samples that took no part; the curves were carried on to "
-        f"{result.to:,} samples. Predictors are sorted by their estimate there, in {result.metric.words}."
+        f"Everybody was fitted to {sizes} rows as far as it was worth it, on rows that all share, each set holding those before; "
+        f"{tested}. No row was tested on by a predictor that had seen it. Errors are in {result.metric.words}; beyond what was "
+        f"measured each curve was carried on. The race took {result.race.spent:.0f} s of processor time; it ended because it was "
+        f"{_END[result.race.ended]}."
     )
+
+
+_END = {
+    "settled": "settled",
+    "measured": "all measured: nobody who may be best was left",
+    "budget": "at the end of its budget",
+    "stopped": "stopped by hand",
+}

@@ -6,10 +6,64 @@ import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from priorscope.probes import SamplesNeeded
     from priorscope.statistics import Interval
 
-__all__ = ["count", "ratio", "samples", "share", "span", "value"]
+__all__ = ["count", "duration", "listed", "number", "ratio", "samples", "share", "span", "sure_count", "value"]
+
+_NUMBERS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+
+
+def number(n: int) -> str:
+    """A small number as a word.
+
+    Example:
+        >>> number(3), number(25)
+        ('three', '25')
+    """
+    return _NUMBERS[n] if n < len(_NUMBERS) else str(n)
+
+
+def sure_count(n: int) -> str:
+    """How many others.
+
+    Example:
+        >>> sure_count(1), sure_count(14)
+        ('one other', '14 others')
+    """
+    return f"{number(n)} other{'s' * (n != 1)}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names one after another, the last one behind an "and".
+
+    Example:
+        >>> listed(["a"]), listed(["a", "b", "c"])
+        ('a', 'a, b and c')
+    """
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def duration(seconds: float) -> str:
+    """Processor seconds in words, as short as a table wants them.
+
+    Example:
+        >>> duration(0.02), duration(4.3), duration(42.0), duration(600.0), duration(40000.0)
+        ('< 0.1 s', '4.3 s', '42 s', '10 min', '11 h')
+    """
+    if seconds < 0.095:
+        return "< 0.1 s"
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    return (
+        f"{seconds:.0f} s"
+        if seconds < 100
+        else f"{seconds / 60:.0f} min"
+        if seconds < 6000
+        else f"{seconds / 3600:.0f} h"
+    )
 
 
 def value(x: float, digits: int = 2) -> str:
