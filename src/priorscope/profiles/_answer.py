@@ -9,7 +9,7 @@ import numpy as np
 from priorscope.judge import Judgement
 from priorscope.profiles._learning import Learning, learning_of
 from priorscope.profiles._race import Race
-from priorscope.profiles._record import Record
+from priorscope.profiles._record import Record, grown
 from priorscope.profiles._row import ErrorCurve, Row
 from priorscope.profiles._standings import Standings
 from priorscope.statistics import Interval
@@ -102,7 +102,8 @@ def _curve(race: Race, record: Record, standing: Standings) -> ErrorCurve:
 def _cost(race: Race, record: Record) -> float:
     """Processor seconds of a fit to all rows: those of its last rung, grown as its kind grows."""
     fits = [t.fit_seconds for t in record.trials[record.last].values()]
-    return float(np.mean(fits) * (race.problem.n / race.ladder.sizes[record.last]) ** record.contender.exponent)
+    contender, last = record.contender, race.ladder.sizes[record.last]
+    return float(np.mean(fits)) * grown(last, race.problem.n, contender.exponent, contender.flattens)
 
 
 def _ended(race: Race, record: Record) -> str:

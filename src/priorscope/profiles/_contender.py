@@ -43,6 +43,7 @@ class Contender:
     candidate: Candidate | None = field(default=None, repr=False)
     offered: bool = False
     native: bool = False
+    flattens: int | None = None  # rows from which on its time grows no faster than they do
     here: bool = False  # measured in this process only: it remembers
 
     def timed(self, seconds: float) -> BaseEstimator:

@@ -15,8 +15,9 @@ from priorscope.profiles._kind import Kind
 from priorscope.profiles._problem import Problem
 from priorscope.sklearn import KernelMachine, Rescale, Shrink, TrainedNetwork, Tuned
 
-__all__ = ["classical_contenders", "default_contenders", "kernel_contender", "network_contenders", "small_shape"]
+__all__ = ["classical_contenders", "default_contenders", "kernel_contender", "network_contenders", "rescaled", "small_shape"]
 
+_EXACT = 5000  # rows up to which kernel machines solve exactly
 _SIDE = 14  # to which larger images are averaged for convolutional kernels: pooled ones cost the fourth power of it
 _LENGTH = 64  # the same for series
 
@@ -43,17 +44,20 @@ def kernel_contender(candidate: Candidate, problem: Problem, *, features: bool =
     if not pooled:
         named = candidate.name if not candidate.code and candidate.family != "user" else candidate.model
         machine = KernelMachine(named, task=problem.task, features="learn" if features else None)
-        more = Contender(candidate.name, candidate.words, Kind.KERNEL, machine, "kernel", 2.0, 1.5 if features else 0.1,
-                         candidate)  # fmt: skip
+        more = Contender(candidate.name, candidate.words, Kind.KERNEL, machine, "kernel", 1.6, 0.5 if features else 0.1,
+                         candidate, flattens=_EXACT)  # fmt: skip
         return replace(more, name=f"{candidate.name} + features", words=f"{candidate.words}, features learnt") if features else more
     small = small_shape(problem.shape, resize)
-    shift, scale = _moments(problem, small)
     model = RememberedKernel(candidate.model)  # type: ignore[arg-type]  # one with a kernel
     machine = KernelMachine(model, task=problem.task, inputs="raw", input_shape=small, whiten=False, flips=False)
-    steps = [Rescale(small, shift, scale), machine]
-    if small != problem.shape:
-        steps.insert(0, Shrink(tuple(problem.shape), small))
-    return Contender(candidate.name, candidate.words, Kind.KERNEL, make_pipeline(*steps), "kernel", 2.0, 1.0, candidate, here=True)
+    steps = make_pipeline(*rescaled(problem, small), machine)
+    return Contender(candidate.name, candidate.words, Kind.KERNEL, steps, "kernel", 2.0, 1.0, candidate, here=True)
+
+
+def rescaled(problem: Problem, small: tuple[int, ...]) -> list[BaseEstimator]:
+    """Steps from flat rows to what convolutional kernels see: averaged to a small shape, each channel standardised."""
+    steps = [Rescale(small, *_moments(problem, small))]
+    return steps if small == problem.shape else [Shrink(tuple(problem.shape), small), *steps]
 
 
 def _moments(problem: Problem, small: tuple[int, ...]) -> tuple[tuple[float, ...], tuple[float, ...]]:

@@ -132,7 +132,32 @@ class Race:
             self._fold(top, fold, end, say)
             self._average(top, end)
             self._leave(top)
+        self._again(end, say)
         self._fill(began + _FILLED * self.seconds, say)
+
+    def _again(self, end: float, say: Callable[[str], None]) -> None:
+        """Spend what is left on those who may be best and did not fit: rung by rung, the likeliest first."""
+        top = self.ladder.top
+        while (left := end - clock.process_time()) > 0:
+            near = self.standings().near()
+            able = []
+            for record in self.measured:
+                behind = [k for k in range(self.ladder.wanted(top)) if k not in record.trials.get(top, {})]
+                if record.failed or record.contender.kind is Kind.AVERAGE or near[record.contender.name] < _CHANCE or not behind:
+                    continue
+                cost = record.cost(min(record.last + 1, top), self.ladder)
+                if cost < _SHARE * left:
+                    able.append((near[record.contender.name] / max(cost, 0.01), record, behind[0]))
+            if not able:
+                break
+            _, record, fold = max(able, key=lambda one: one[0])
+            rung = min(record.last + 1, top)
+            say(f"{record.contender.name} on {self.ladder.sizes[rung]:,} rows")
+            self._try(record, rung, fold if rung == top else 0, left)
+            if not record.failed:
+                self.refused.pop(record.contender.name, None)
+            self._average(top, end)
+
 
     def _fill(self, end: float, say: Callable[[str], None]) -> None:
         """Measure those who left on all rows too, the cheapest first, while less than a share of the budget is spent."""

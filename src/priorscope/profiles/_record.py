@@ -12,7 +12,7 @@ from priorscope.profiles._contender import Contender
 from priorscope.profiles._ladder import Ladder
 from priorscope.profiles._trial import Trial
 
-__all__ = ["Record"]
+__all__ = ["Record", "grown"]
 
 Array = NDArray[np.float64]
 _KEPT = 2_000_000  # numbers of test outputs that are kept for averages, of one contender
@@ -90,15 +90,29 @@ class Record:
             own = np.log(max(fit, 1e-3) / max(self._seconds(known[-2])[0], 1e-3))
             own /= np.log(ladder.sizes[known[-1]] / ladder.sizes[known[-2]])
             growth = 0.5 * growth + 0.5 * float(np.clip(own, 0.0, 3.0))
-        times = ladder.sizes[rung] / ladder.sizes[known[-1]]
+        last, size = ladder.sizes[known[-1]], ladder.sizes[rung]
+        times = size / last
         tests = len(ladder.part(rung, 0).test) / len(ladder.part(known[-1], 0).test)
-        return float(fit * times**growth + asked * tests * (times if self.contender.curve == "kernel" else 1.0))
+        return float(fit * grown(last, size, growth, self.contender.flattens) + asked * tests * (times if self.contender.curve == "kernel" else 1.0))
 
     def _seconds(self, rung: int) -> tuple[float, float]:
         """Seconds of fits and of predictions on a rung, in the mean over folds."""
         found = [(t.fit_seconds, t.seconds - t.fit_seconds) for t in self.trials[rung].values()]
         fit, asked = (float(np.mean(column)) for column in zip(*found, strict=True))
         return fit, asked
+
+
+def grown(last: float, size: float, exponent: float, flattens: int | None) -> float:
+    """By which factor time grows from ``last`` rows to ``size``: as a power, from ``flattens`` rows on no faster than the rows.
+
+    Example:
+        >>> grown(100, 200, 2.0, None), grown(100, 400, 2.0, 200)
+        (4.0, 8.0)
+    """
+    if flattens is None or exponent <= 1:
+        return float((size / last) ** exponent)
+    bend = float(np.clip(flattens, last, max(size, last)))
+    return float((bend / last) ** exponent * (size / bend))
 
 
 def _size(outputs: Outputs | None) -> int:

@@ -21,6 +21,7 @@ Array = NDArray[np.float64]
 _DRAWS = 4000
 _GRID = np.r_[0.0005, np.linspace(0.005, 0.995, 199), 0.9995]
 _TINY = 1e-9
+NEARLY = 4.0
 REACH = 16.0  # times the largest size measured, as far as errors are carried
 
 
@@ -39,6 +40,8 @@ class Standings:
     percent: bool
     each: Mapping[str, Extrapolation] = field(repr=False)
     draws: Array = field(repr=False)
+    sizes: Array = field(repr=False)  # the largest each was measured on
+    errors: Array = field(repr=False)  # there
     lucks: Array = field(repr=False)  # (draws, contenders), logarithms: what luck of test rows may have done to each
 
     def of(self, name: str) -> Array:
@@ -53,9 +56,15 @@ class Standings:
 
     @property
     def order(self) -> list[str]:
-        """Names by their mean error, lowest first: the mean counts what an unsure one may cost."""
+        """Names by their mean error, lowest first: the mean counts what an unsure one may cost.
+
+        Those measured on less than a quarter of the rows that others were measured on come behind, unless they were better there
+        already: what leads is measured.
+        """
         means = self.draws.mean(0)
-        return [self.names[i] for i in np.argsort(means, kind="stable")]
+        enough = self.sizes >= self.sizes.max() / NEARLY
+        enough |= self.errors <= self.errors[enough].min()
+        return [self.names[i] for i in np.lexsort((means, ~enough))]
 
     @property
     def margin(self) -> float:
@@ -118,17 +127,18 @@ def standings_of(records: Sequence[Record], ladder: Ladder, metric: Metric, to: 
     values, vectors = np.linalg.eigh(shared @ shared.T)
     common = rng.standard_normal((_DRAWS, len(names))) @ (vectors * np.sqrt(np.maximum(values, 0.0))).T
     draws = np.empty((_DRAWS, len(names)))
+    sizes = np.array([float(ladder.sizes[r.last]) for r in records])
+    errors = np.array([r.error(r.last) for r in records])
     for j, one in enumerate(each.values()):
-        size_there = min(float(to), REACH * ladder.sizes[records[j].last])
+        size_there = min(float(to), REACH * sizes[j])
         found = np.log(np.maximum(one.posterior.quantiles(size_there, _GRID), _TINY))
         spread = max((found[160] - found[40]) / 1.683, 1e-6)  # of a normal law, quantiles 0.2 and 0.8 lie so far apart
         part = min(float(size[j]) / spread, 1.0)
         z = part * common[:, j] + np.sqrt(1 - part**2) * rng.standard_normal(_DRAWS)
         draws[:, j] = np.exp(np.interp(ndtr(z), _GRID, found))
-        if to > ladder.sizes[records[j].last]:  # more data never make a tuned predictor worse
-            top = records[j].error(records[j].last) + 1.645 * records[j].standard_error(records[j].last, ladder)
-            if records[j].error(records[j].last) > 0:
-                draws[:, j] = np.minimum(draws[:, j], top)
+        if to > sizes[j] and errors[j] > 0:  # more data never make a tuned predictor worse
+            top = errors[j] + 1.645 * records[j].standard_error(records[j].last, ladder)
+            draws[:, j] = np.minimum(draws[:, j], top)
     if metric.percent:
         draws = np.minimum(draws, 1.0)
-    return Standings(names, float(to), level, metric.percent, each, draws, common * np.minimum(size, 1.0))
+    return Standings(names, float(to), level, metric.percent, each, draws, sizes, errors, common * np.minimum(size, 1.0))
