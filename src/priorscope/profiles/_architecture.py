@@ -3,101 +3,116 @@
 from __future__ import annotations
 
 import time as clock
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from priorscope.contracts import KernelModel, KernelPair
-from priorscope.data import Dataset
-from priorscope.models import Architecture, Invariant
-from priorscope.probes import BlindSpots, blind_spots, kernel_moves, spectrum
+from priorscope.data.groups import Move
+from priorscope.models import Architecture, Invariant, UserNetwork
+from priorscope.probes import BlindSpots, Forecast, Kept, SamplesNeeded, Spectrum, blind_spots, kernel_moves, spectrum
 from priorscope.probes.curves.forecast import forecast_gram
 from priorscope.probes.curves.pilot import gram_of
 from priorscope.profiles._candidates import Candidate, is_kernel_family
-from priorscope.profiles._kernel_distance import distance_at_width, place_of
-from priorscope.profiles._memory import PeakMemory
+from priorscope.profiles._kernel_distance import KernelDistance, distance_at_width, place_of
 from priorscope.profiles._network import network_blind_spots, network_distance, network_gram, network_symmetries
-from priorscope.profiles._result import CandidateProfile
-from priorscope.profiles._user_network import UserNetwork
-from priorscope.profiles._view import View
+from priorscope.profiles._scene import Scene
 
-__all__ = ["Grams", "deepened", "kernel_grams", "measure_architecture"]
+__all__ = ["ArchitectureProfile", "deepened", "measure_architecture"]
 
 Array = NDArray[np.float64]
-Grams = dict[str, Array]  # by kind, "ntk" and "nngp"
+_WIDEST = 1024  # numbers of an input, beyond which blind spots are not looked for
 
 
-def kernel_grams(model: KernelModel, inputs: torch.Tensor) -> Grams:
-    """Both kernels of one draw, in one pass."""
-    both = ("nngp", "ntk")
+@dataclass(frozen=True)
+class ArchitectureProfile:
+    """All that was measured of one architecture, or network of the user, beside the errors in the table of rows.
+
+    ``forecast`` is the theory's: that of the squared error of its kernel, of the sample looked at; ``blind`` and ``regime`` are
+    None where the budget did not reach so far.
+
+    Example:
+        >>> import priorscope as ps, torch
+        >>> x = torch.randn(60, 3, generator=torch.Generator().manual_seed(0))
+        >>> rep = ps.profile(x, x[:, 0] * x[:, 1], candidates=["fcn-1"], budget=8)
+        >>> rep.candidates[0].name, rep.candidates[0].seconds > 0
+        ('fcn-1', True)
+    """
+
+    candidate: Candidate
+    forecast: Forecast = field(repr=False)
+    spectrum: Spectrum = field(repr=False)
+    needed: SamplesNeeded
+    symmetries: dict[Move, Kept]
+    blind: BlindSpots | None = None
+    regime: KernelDistance | None = None
+    seconds: float = 0.0
+    notes: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The candidate's name."""
+        return self.candidate.name
+
+
+def _gram(model: KernelModel, scene: Scene) -> Array:
+    """The tangent kernel of the sample, checked; looked up where the race computed it already."""
     if isinstance(model, Architecture | Invariant):
-        pair: KernelPair = model.kernel(inputs, kinds=both, progress=False)  # the profile shows its own
+        pair: KernelPair = model.kernel(scene.pilot.inputs, kinds=("nngp", "ntk"), progress=False)  # the profile shows its own
     else:
-        pair = model.kernel(inputs, kinds=both)
-    found = {kind: np.asarray(k, dtype=float) for kind, k in (("ntk", pair.ntk), ("nngp", pair.nngp)) if k is not None}
-    if len(found) == 2 and np.array_equal(found["ntk"], found["nngp"]):
-        del found["nngp"]  # a kernel that is no network's has one kind
-    return found
+        pair = model.kernel(scene.pilot.inputs, kinds=("nngp", "ntk"))
+    found = pair.ntk if pair.ntk is not None else pair.nngp
+    return gram_of(np.asarray(found, dtype=float), scene.small, scene.pilot)
 
 
 def measure_architecture(
-    candidate: Candidate, view: View, to: int, megabytes: float, level: float, seed: int
-) -> tuple[CandidateProfile, Grams]:
-    """Kernel matrix of the first draw, squared-error forecast, spectrum and symmetries, with seconds and memory taken."""
-    started = clock.perf_counter()
+    candidate: Candidate, scene: Scene, seconds: float, known: KernelModel | None = None
+) -> tuple[ArchitectureProfile, Array]:
+    """Kernel matrix of the sample (as far as so many seconds allow for a network), forecast, spectrum, symmetries.
+
+    ``known`` is the same kernel where it remembers what the race computed.
+    """
+    began = clock.process_time()
     notes: list[str] = []
-    grams: Grams = {}
-    with PeakMemory(megabytes) as peak:
-        pilot = view.pilot
-        if isinstance(candidate.model, UserNetwork):
-            gram, pilot, notes = network_gram(candidate.model, view.native, view.native_pilot)
-            symmetries = network_symmetries(candidate.model, pilot.inputs, None)
-        else:
-            grams = kernel_grams(candidate.model, pilot.inputs)
-            gram = gram_of(grams["ntk"], view.small, pilot)
-            symmetries = kernel_moves(candidate.model, pilot.inputs[:6].double()).kept
-        ahead = forecast_gram(gram, pilot, [to], ridge="tuned", level=level, seed=seed)
-        found = spectrum(gram, pilot.targets)
-    needed = ahead.samples_needed(float(ahead.curve.error[-1]) / 2)
-    told = tuple(f"{candidate.name}: {note}" for note in notes)
-    made = CandidateProfile(
+    pilot = scene.pilot
+    if isinstance(candidate.model, UserNetwork):
+        gram, pilot, notes = network_gram(candidate.model, scene.native, scene.native_pilot, seconds)
+        symmetries = network_symmetries(candidate.model, pilot.inputs, None)
+    else:
+        gram = _gram(known or candidate.model, scene)
+        symmetries = kernel_moves(candidate.model, pilot.inputs[:6]).kept
+    ahead = forecast_gram(gram, pilot, [max(scene.to, len(pilot))], ridge="tuned", level=scene.level, seed=scene.seed)
+    made = ArchitectureProfile(
         candidate,
         ahead,
-        found,
-        needed,
+        spectrum(gram, pilot.targets),
+        ahead.samples_needed(float(ahead.curve.error[-1]) / 2),
         symmetries,
-        None,
-        None,
-        clock.perf_counter() - started,
-        peak.megabytes,
-        notes=told,
+        seconds=clock.process_time() - began,
+        notes=tuple(f"{candidate.name}: {note}" for note in notes),
     )
-    return made, grams
+    return made, gram
 
 
-def _blind(candidate: Candidate, small: Dataset) -> BlindSpots | None:
-    """Directions the candidate hardly sees, by the gradients of a few random networks; None for very wide inputs."""
-    if small.inputs[0].numel() > 1024:
-        return None
-    return blind_spots(small, candidate.model, n_models=32, width=16)
-
-
-def deepened(c: CandidateProfile, view: View, *, place: bool) -> CandidateProfile:
+def deepened(c: ArchitectureProfile, scene: Scene, seconds: float, *, place: bool) -> ArchitectureProfile:
     """The architecture with its blind spots and its distance from its kernel, by finite networks; ``place``: lazy or not."""
-    began, model, notes = clock.perf_counter(), c.candidate.model, list(c.notes)
+    began, model, notes = clock.process_time(), c.candidate.model, list(c.notes)
+    targets = torch.as_tensor(scene.pilot.targets)
+    blind: BlindSpots | None = None
     if isinstance(model, UserNetwork):
-        state = network_distance(model, view.native_pilot.inputs, torch.as_tensor(view.native_pilot.targets))
-        blind, more = network_blind_spots(model, c.name, view.native, view.small)
+        state = network_distance(model, scene.native.inputs, targets)
+        blind, more = network_blind_spots(model, c.name, scene.native, scene.small, seconds)
         notes += [f"{c.name}: {note}" for note in more]
     elif is_kernel_family(model):
-        state = distance_at_width(model, view.pilot.inputs, torch.as_tensor(view.pilot.targets))
-        blind = _blind(c.candidate, view.small)
+        state = distance_at_width(model, scene.pilot.inputs, targets)
+        if scene.small.inputs[0].numel() <= _WIDEST:
+            blind = blind_spots(scene.small, model, n_models=32, width=16)
     else:
-        return c
+        return c  # a kernel without networks
     if place:
-        state = replace(state, place=place_of(model, view.small))
+        state = replace(state, place=place_of(model, scene.small))
     blind = None if blind is None else replace(blind, model=c.name)
-    seconds = c.seconds + clock.perf_counter() - began
-    return replace(c, blind=blind, regime=state, notes=tuple(notes), seconds=seconds)
+    spent = c.seconds + clock.process_time() - began
+    return replace(c, blind=blind, regime=state, notes=tuple(notes), seconds=spent)

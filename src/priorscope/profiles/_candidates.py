@@ -13,7 +13,7 @@ from priorscope.models import NAMED, Architecture, gaussian, laplace
 from priorscope.probes.curves.forecast import lap_window, standard_settings
 
 if TYPE_CHECKING:
-    from priorscope.profiles._user_network import UserNetwork
+    from priorscope.models import UserNetwork
 
 __all__ = [
     "Candidate",

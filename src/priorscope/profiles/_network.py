@@ -1,7 +1,8 @@
-"""What is measured on a user's network: tangent kernel as far as time allows, symmetries, spread, change, blind spots."""
+"""What is measured on networks: a user's tangent kernel as far as time allows, symmetries, spread, change, blind spots."""
 
 from __future__ import annotations
 
+import copy
 import time as clock
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -10,28 +11,58 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.utils.flop_counter import FlopCounterMode
 
+from priorscope.contracts import require
+from priorscope.models import UserNetwork
 from priorscope.probes import BlindSpots, Kept, blind_spots, empirical_ntk, kernel_moves
 from priorscope.probes.curves.pilot import Pilot, gram_of
+from priorscope.profiles._candidates import Candidate, KernelFamily
 from priorscope.profiles._kernel_distance import KernelDistance, short_run
-from priorscope.profiles._user_network import UserNetwork
 
 if TYPE_CHECKING:
     from priorscope.data import Dataset
     from priorscope.data.groups import Move
 
-__all__ = ["network_blind_spots", "network_distance", "network_gram", "network_symmetries"]
+__all__ = [
+    "fresh_network",
+    "network_blind_spots",
+    "network_distance",
+    "network_gram",
+    "network_symmetries",
+    "operations_per_sample",
+]
 
-_SECONDS = 20.0  # of processor time for a kernel matrix; a larger one is not begun when it would take longer
 _LARGE = 20_000_000  # parameters times outputs beyond which one output stands for all
 _WIDEST = 1024  # inputs beyond which blind spots are looked for on the shrunk images
+
+
+def fresh_network(candidate: Candidate, shape: tuple[int, ...], outputs: int, width: int, seed: int) -> nn.Module:
+    """A network of the candidate with fresh weights, or with those it came with where they cannot be drawn again."""
+    model = candidate.model
+    if not isinstance(model, UserNetwork):
+        family = require(model, KernelFamily, "a model with a kernel and networks", "Use an Architecture.")
+        return family.network(shape, width=width, outputs=outputs, seed=seed)
+    try:
+        return model.redraw(seed)
+    except ValueError:
+        return copy.deepcopy(model)
+
+
+def operations_per_sample(network: nn.Module, sample: Tensor) -> float:
+    """Floating-point operations of one sample through the network."""
+    with torch.no_grad(), FlopCounterMode(display=False) as counter:
+        network.eval()(sample[:1].float())
+    return float(counter.get_total_flops())
 
 
 def _parameters(network: nn.Module) -> int:
     return sum(p.numel() for p in network.parameters() if p.requires_grad)
 
 
-def network_gram(network: UserNetwork, data: Dataset, pilot: Pilot) -> tuple[NDArray[np.float64], Pilot, list[str]]:
+def network_gram(
+    network: UserNetwork, data: Dataset, pilot: Pilot, seconds: float
+) -> tuple[NDArray[np.float64], Pilot, list[str]]:
     """Kernel matrix on the first 32, 64, 128, … pilot samples until the next would take too long; with its part of the pilot."""
     notes = []
     seen = network
@@ -46,11 +77,11 @@ def network_gram(network: UserNetwork, data: Dataset, pilot: Pilot) -> tuple[NDA
         gram = gram_of(seen, data, part)
         spent = clock.process_time() - started
         larger = min(2 * size, n)
-        if larger == size or spent * (larger / size) ** 2 > _SECONDS:
+        if larger == size or spent * (larger / size) ** 2 > seconds:
             break
         size = larger
     if size < n:
-        notes.append(f"its tangent kernel takes long: {size} samples of the pilot were used, not {n}")
+        notes.append(f"its tangent kernel takes long: {size} samples were used, not {n}")
     return gram, part, notes
 
 
@@ -95,7 +126,7 @@ def network_distance(
 
 
 def network_blind_spots(
-    network: UserNetwork, name: str, native: Dataset, small: Dataset
+    network: UserNetwork, name: str, native: Dataset, small: Dataset, seconds: float
 ) -> tuple[BlindSpots | None, list[str]]:
     """Directions that networks of this kind hardly see; on the shrunk images where there are too many pixels."""
     if network.takes_tokens:
@@ -122,7 +153,7 @@ def network_blind_spots(
     x = data.inputs[:16].clone().requires_grad_()
     torch.autograd.grad(first(x).sum(), x)
     each = clock.process_time() - started
-    n_models = int(min(32, max(_SECONDS / max(each, 1e-9), 4)))
-    if 4 * each > 2 * _SECONDS:
+    n_models = int(min(32, max(seconds / max(each, 1e-9), 4)))
+    if 4 * each > seconds:
         return None, ["its blind spots were not looked for: a pass through the network takes too long"]
     return blind_spots(data, model, n_models=n_models), notes

@@ -1,4 +1,4 @@
-"""Models of the user: found by name or given, built by whatever call they take, and made to fit the data."""
+"""Networks of the user as candidates: built by whatever call they take, and made to fit the data."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import torch
 from torch import Tensor, nn
 
 from priorscope.contracts import Member, Shape, is_kernel_model, missing, name_of
-from priorscope.models import Scaling, UserNetwork, from_factory, load
+from priorscope.models import Scaling, UserNetwork, from_factory
 from priorscope.profiles._candidates import Candidate
 
-__all__ = ["load_model", "user_candidate"]
+__all__ = ["user_candidate"]
 
 
 class _Finite(Protocol):
@@ -22,18 +22,6 @@ class _Finite(Protocol):
 
 def _draws(model: object) -> TypeGuard[_Finite]:
     return not missing(model, _Finite)
-
-
-def load_model(
-    text: str, input_shape: tuple[int, ...], outputs: int, inputs: Tensor | None = None, scaling: Scaling | None = None
-) -> Candidate:
-    """A candidate from a text, as :func:`priorscope.models.load` reads it.
-
-    Example:
-        >>> load_model("priorscope.models:fcn", (4,), 1).family
-        'user'
-    """
-    return user_candidate(load(text), text.rpartition(":")[2], input_shape, outputs, inputs, scaling)
 
 
 def user_candidate(

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from priorscope.probes import Kept, LabelMove, Shared
 
 if TYPE_CHECKING:
-    from priorscope.profiles._result import CandidateProfile
+    from priorscope.profiles._architecture import ArchitectureProfile
 
 __all__ = ["augmentation", "reasons"]
 
 _GAIN = 1.02  # of the alignment: less is not worth a sentence
 
 
-def reasons(c: CandidateProfile, found: Sequence[LabelMove]) -> tuple[str, ...]:
+def reasons(c: ArchitectureProfile, found: Sequence[LabelMove]) -> tuple[str, ...]:
     """Sentences on an architecture: its prior, symmetries of the labels that it has or lacks, and its spectrum."""
     said = [c.candidate.words]
     held = {s.move: s.shared for s in found}
@@ -32,7 +32,7 @@ def reasons(c: CandidateProfile, found: Sequence[LabelMove]) -> tuple[str, ...]:
     return tuple(said)
 
 
-def augmentation(found: Sequence[LabelMove], best: CandidateProfile | None) -> tuple[str, ...]:
+def augmentation(found: Sequence[LabelMove], best: ArchitectureProfile | None) -> tuple[str, ...]:
     """What the symmetries of the labels advise: the move with the largest gain that the first architecture lacks."""
     own = set() if best is None else {m for m, kind in best.symmetries.items() if kind is Kept.INVARIANT}
     useful = [s for s in found if s.shared is Shared.YES and s.gain > _GAIN and s.move not in own]

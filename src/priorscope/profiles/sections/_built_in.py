@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from priorscope.judge import Metric
 from priorscope.models import Invariant
-from priorscope.profiles._metric import Metric
 from priorscope.profiles._phrases import count
 from priorscope.profiles._row import Row
 from priorscope.profiles._scene import Scene
@@ -126,23 +126,23 @@ class BuiltIn(Finding):
 def _saving(plain: Row, averaged: Row, moves: str, to: int) -> Saving:
     """Where the averaged curve and its band cross the plain one's error at ``to``."""
     before, after = plain.curve.at(to), averaged.curve.at(to)
-    needed = averaged.curve.needed(before.value)
+    needed = averaged.curve.ahead.needed(max(before.value, 1e-12))
     times = Interval(to / needed.value, to / needed.high, to / needed.low)  # more samples needed, less saved
-    return Saving(plain.name, averaged.name, moves, to, times, before, after, needed.value <= averaged.curve.grid[0])
+    return Saving(plain.name, averaged.name, moves, to, times, before, after, needed.value <= averaged.curve.sizes[0])
 
 
 def _measure(scene: Scene) -> BuiltIn | None:
     """Every kernel machine of an averaged architecture beside the one without; None where there is none."""
     rows = {row.name: row for row in scene.rows}
     savings = []
-    for c in scene.measured:
-        model = c.candidate.model
-        base = c.name.rpartition("/")[0]
-        if isinstance(model, Invariant) and c.name in rows and base in rows:
-            savings.append(_saving(rows[base], rows[c.name], model.words, scene.to))
+    for row in scene.rows:
+        candidate = scene.records[row.name].contender.candidate
+        base = row.name.rpartition("/")[0]
+        if candidate is not None and isinstance(candidate.model, Invariant) and base in rows:
+            savings.append(_saving(rows[base], row, candidate.model.words, scene.to))
     if not savings:
         return None
     return BuiltIn(scene.metric, tuple(sorted(savings, key=lambda s: -s.times.value)))
 
 
-BUILT_IN = Section("built_in", _measure)
+BUILT_IN = Section("built_in", _measure, work=0.1, fits=lambda scene: any("/" in row.name for row in scene.rows))

@@ -1,154 +1,128 @@
-"""Measure deformations by one pixel on the pilot: labels of neighbours, fresh and trained networks, and training on them."""
+"""Measure deformations by one pixel: do labels survive, how sensitive fresh networks are, and what training on them gives."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+import time as clock
+from dataclasses import dataclass
+from enum import StrEnum
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
 
 from priorscope.contracts import is_network_family
 from priorscope.data import Deform
-from priorscope.data.deformations import one_pixel
-from priorscope.data.groups import Move
+from priorscope.judge import Metric
 from priorscope.models import UserNetwork
-from priorscope.probes import LabelMove, label_moves, label_survival, stability
+from priorscope.probes import Stability, stability
 from priorscope.profiles._candidates import Candidate
-from priorscope.profiles._extrapolate import (
-    BELIEFS,
-    Ahead,
-    bootstrap_weights,
-    extrapolate,
-    measured_ratio,
-    ratio_of,
-)
-from priorscope.profiles._kind import Kind
-from priorscope.profiles._scene import Scene
-from priorscope.profiles._trained import MeasuredNetwork, fresh_network, measure_network, operations_per_sample
-from priorscope.profiles._trial import Trial
-from priorscope.profiles._view import View
-from priorscope.profiles.sections._deformation_result import (
-    ArchitectureStability,
-    DeformationProfile,
-    TrainedOnDeformed,
-)
+from priorscope.profiles._contender import undecided
+from priorscope.profiles._network import fresh_network, operations_per_sample
+from priorscope.profiles._scene import Paired, Scene
+from priorscope.profiles._trial import fitted_outputs, judged
+from priorscope.sklearn import TrainedNetwork
 
-__all__ = ["architecture_stability", "deformation_profile", "label_evidence", "train_on_deformed"]
+__all__ = ["Effect", "TrainedOnDeformed", "stability_of", "train_on_deformed"]
 
 Array = NDArray[np.float64]
 _WORK = 3e9  # floating-point operations per architecture: a fraction of a second
-_SETTINGS = (
-    (5, 4, 201),
-    (5, 4, 101),
-    (3, 2, 51),
-    (1, 1, 25),
-)  # fresh networks, trained ones, images: the first that fits
-_WIDE = {True: 16, False: 256}  # channels or neurons of networks that had no trial
+_SETTINGS = ((5, 201), (5, 101), (3, 51), (1, 25))  # fresh networks, images: the first that fits
+_WIDE = {True: 16, False: 256}  # channels or neurons
+_DEARER = 2.0  # times what training on plain images takes, about
+_SHARE = 0.8  # of the seconds left, that training may take
 
 
-def label_evidence(view: View, symmetries: Sequence[LabelMove]) -> DeformationProfile | None:
-    """Labels, noise and pictures at the size that networks are given; None for what is no square image of 8 pixels or more."""
-    x, pilot = view.native_pilot.inputs, view.native_pilot
-    deform = one_pixel(tuple(x.shape[1:]))
-    if deform is None:
-        return None
-    known = [s for s in symmetries if s.move is Move.DEFORMATION]
-    if tuple(x.shape[1:]) != tuple(view.pilot.inputs.shape[1:]) or not known:
-        known = list(label_moves(x, pilot.targets, pilot.labels, moves=[Move.DEFORMATION]).found)
-    return DeformationProfile(deform, known[0], label_survival(view.native, deform, n_images=len(x)))
+class Effect(StrEnum):
+    """What training on deformed images does to the error; the value is the word in JSON."""
+
+    LOWERS = "lowers"
+    RAISES = "raises"
+    UNKNOWN = "cannot tell"
 
 
-def architecture_stability(
-    candidate: Candidate, view: View, deform: Deform, made: MeasuredNetwork | None, *, seed: int = 0
-) -> ArchitectureStability | str:
-    """R of fresh networks and of those of the trial, on images these were not trained on; a note where it takes too long.
+@dataclass(frozen=True)
+class TrainedOnDeformed:
+    """Errors of one network trained on plain and on deformed images, on the same test rows.
 
-    A trained network of ours is :math:`f - f_0`, the function that was fitted.
+    Example:
+        >>> TrainedOnDeformed("convolutional network", Paired(1000, 0.04, 0.02, 0.005)).effect.value
+        'lowers'
     """
-    model, inputs = candidate.model, view.native_inputs.float()
-    shape, outputs = tuple(inputs.shape[1:]), view.truth.targets.shape[1]
+
+    name: str
+    errors: Paired
+
+    @property
+    def effect(self) -> Effect:
+        """What is certain of the difference on the test rows."""
+        return Effect.LOWERS if self.errors.lower else Effect.RAISES if self.errors.higher else Effect.UNKNOWN
+
+    def sentence(self, metric: Metric) -> str:
+        """What training on deformed images does, at the size where it was measured."""
+        says = {
+            Effect.LOWERS: "lowers its error",
+            Effect.RAISES: "raises its error",
+            Effect.UNKNOWN: "changes its error by less than can be told",
+        }[self.effect]
+        e = self.errors
+        return (
+            f"Training the {self.name} on images that are deformed anew at every step {says}: from {metric.number(e.before)} to "
+            f"{metric.number(e.after)} at {e.n:,} samples."
+        )
+
+
+def stability_of(candidate: Candidate, scene: Scene, deform: Deform) -> Stability | str:
+    """R of fresh networks of a candidate; a note where it takes too long, nothing in it where there is nothing to say."""
+    model, inputs = candidate.model, scene.native.inputs
     if isinstance(model, UserNetwork) and model.takes_tokens:
         return f"{candidate.name}: takes tokens, which cannot be deformed"
-    width = made.width if made is not None else None
-    if made is None and not isinstance(model, UserNetwork):
-        if not is_network_family(model):
-            return ""  # a kernel without networks
-        width = _WIDE[any(p.ndim > 2 for p in fresh_network(candidate, shape, outputs, 1, 0).parameters())]
-    first = fresh_network(candidate, shape, outputs, width, seed)
-    each = operations_per_sample(first, inputs)  # about three passes: as they are, deformed, with noise
-    runs = [] if made is None else list(made.ended)
-    for n_fresh, n_trained, n_images in _SETTINGS:
-        if each * n_images * (n_fresh + min(n_trained, len(runs))) <= _WORK:
-            break
-    else:
+    if not isinstance(model, UserNetwork) and not is_network_family(model):
+        return ""  # a kernel without networks
+    shape, outputs = tuple(inputs.shape[1:]), scene.native.n_outputs
+    width = _WIDE[any(p.ndim > 2 for p in fresh_network(candidate, shape, outputs, 1, 0).parameters())]
+    first = fresh_network(candidate, shape, outputs, width, scene.seed)
+    each = 3 * operations_per_sample(first, inputs)  # three passes: as they are, deformed, with noise
+    fitting = [(nets, images) for nets, images in _SETTINGS if each * images * nets <= _WORK]
+    if not fitting:
         return f"{candidate.name}: its stability was not measured, a pass through its networks takes too long"
-    rows = torch.randperm(len(inputs), generator=torch.Generator().manual_seed(seed))
-    fresh = [first, *(fresh_network(candidate, shape, outputs, width, seed + k) for k in range(1, n_fresh))]
-    try:
-        start = stability(fresh, inputs[rows[:n_images]], deform, n_images=n_images, name=candidate.name, seed=seed)
-        after = []
-        for k, (part, run) in enumerate(runs[:n_trained]):
-            other = rows[~torch.isin(rows, torch.as_tensor(part.train))][:n_images]
-            found = stability(run, inputs[other], deform, n_images=n_images, n_seeds=1, name=candidate.name, seed=k)
-            after.append(found)
-    except ValueError as error:
-        return f"{candidate.name}: its stability was not measured ({error})"
-    trained = replace(after[0], values=np.concatenate([f.values for f in after])) if after else None
-    return ArchitectureStability(candidate.name, start, trained)
+    nets, images = fitting[0]
+    drawn = [first, *(fresh_network(candidate, shape, outputs, width, scene.seed + k) for k in range(1, nets))]
+    return stability(drawn, inputs[:images], deform, n_images=images, name=candidate.name, seed=scene.seed)
 
 
-def train_on_deformed(scene: Scene, candidate: Candidate, trial: Trial, deform: Deform) -> TrainedOnDeformed | str:
-    """The networks of a trial once more, from the same weights on the same parts and batches, every batch deformed.
+def train_on_deformed(scene: Scene, deform: Deform) -> TrainedOnDeformed | str:
+    """The best network of the race once more on the largest part that the time allows, every batch deformed.
 
-    Only the largest size is trained again, at the rate that was found; the curve follows from the plain one by its ratio
-    there. A note where it cannot be done.
+    It is the same estimator but for ``augment``, on the same training and test rows; a note where it cannot be done.
     """
-    view, design = scene.view, scene.view.design
-    how = replace(trial.how, rates=(trial.made.rate,))
-    x, truth, sizes = view.native_inputs, view.truth, design.few[-1:]
-    try:
-        again = measure_network(candidate, x, design, truth, how, augment=deform, eighths=sizes, seed=scene.seed)
-    except Exception as error:  # a user's network may not take them; all else that was measured stays
-        return f"{trial.row}: could not be trained on deformed images ({error})"
-    if again is None:
-        return f"{trial.row}: training on deformed images diverged at its rate"
-    weights = bootstrap_weights(len(design), scene.seed)
-    guide, belief = trial.ahead.as_guide(trial.row), BELIEFS[Kind.NETWORK]
-    name = f"{trial.row}, deformed images"
-    deformed = extrapolate(name, again.held, scene.metric, guide, belief, scene.to, weights, level=scene.level)
-    return replace(_compared(trial, deformed, scene, weights), seconds=again.seconds)
-
-
-def _compared(trial: Trial, deformed: Ahead, scene: Scene, weights: Array) -> TrainedOnDeformed:
-    """Errors with and without deformed batches at the largest measured size and at the size asked about."""
-    plain = trial.ahead
-    measured = measured_ratio(deformed.held, plain.held, scene.metric, weights, level=scene.level)
-    ahead = ratio_of(deformed, plain, level=scene.level)
-    n, after = deformed.curve.last
-    before = plain.curve.last[1]
-    ends = plain.estimate.value, deformed.estimate.value
-    return TrainedOnDeformed(trial.row, n, scene.to, before, after, measured, *ends, ahead)
-
-
-def deformation_profile(
-    view: View,
-    symmetries: Sequence[LabelMove],
-    candidates: Sequence[Candidate],
-    trained: Mapping[str, MeasuredNetwork],
-    *,
-    seed: int = 0,
-) -> DeformationProfile | None:
-    """Labels and the stability of every architecture; None for what is no square image."""
-    found = label_evidence(view, symmetries)
-    if found is None:
-        return None
-    measured, notes = [], []
-    for candidate in candidates:
-        one = architecture_stability(candidate, view, found.deform, trained.get(candidate.name), seed=seed)
-        if isinstance(one, ArchitectureStability):
-            measured.append(one)
-        elif one:
-            notes.append(one)
-    return replace(found, architectures=tuple(measured), notes=tuple(notes))
+    began, race = clock.process_time(), scene.race
+    for row in scene.rows:
+        record = race.records[row.name]
+        estimator = undecided(record.contender.estimator)
+        if not isinstance(estimator, TrainedNetwork) or isinstance(record.contender.estimator, Pipeline):
+            continue
+        if estimator.augment is not None or estimator.tokens:
+            continue
+        for rung in reversed(record.rungs):
+            fold = record.folds(rung)[0]
+            plain = record.trials[rung][fold]
+            left = scene.seconds - (clock.process_time() - began)
+            if _DEARER * plain.seconds > _SHARE * left:
+                continue
+            part = race.ladder.part(rung, fold)
+            again = clone(record.contender.estimator)
+            setting = next(name for name in again.get_params() if name.split("__")[-1] == "augment")
+            limit = next(name for name in again.get_params() if name.split("__")[-1] == "max_seconds")
+            again.set_params(**{setting: deform, limit: max(_SHARE * left, 0.5)})
+            outputs, *_, stopped = fitted_outputs(again, race.problem, part, record.contender.native)
+            if stopped:  # fewer steps would be compared, not other images
+                return f"{row.name}: training it on deformed images as long as on plain ones takes more time than was left"
+            measured = judged(race.problem, race.metric, part, outputs)
+            blocks = race.problem.structure.blocks[part.test]
+            luck = np.bincount(blocks, plain.measured.influence - measured.influence) / len(part.test)
+            noise = float(np.sqrt((luck**2).sum()))
+            return TrainedOnDeformed(row.name, Paired(len(part.train), plain.measured.value, measured.value, noise))
+        return f"{row.name}: was not trained on deformed images, which would take too long"
+    return ""

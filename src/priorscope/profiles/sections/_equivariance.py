@@ -13,8 +13,8 @@ from priorscope.data.groups import Move
 from priorscope.models import UserNetwork
 from priorscope.probes import equivariance
 from priorscope.profiles._candidates import Candidate
+from priorscope.profiles._network import fresh_network, operations_per_sample
 from priorscope.profiles._scene import Scene
-from priorscope.profiles._trained import fresh_network, operations_per_sample
 from priorscope.profiles.sections._section import Finding, Section
 
 if TYPE_CHECKING:
@@ -63,12 +63,12 @@ class Moved:
         seen = {move: error for move, error in self.errors.items() if error > ROUNDING}
         kept = f"do not change under {', '.join(self.blind)}" if self.blind else ""
         if not seen:
-            return f"On {n} samples of the pilot the outputs of {whose} {kept}."
+            return f"On {n} samples the outputs of {whose} {kept}."
         worst, least = max(seen, key=lambda m: seen[m]), min(seen, key=lambda m: seen[m])
         most = f"change most under {worst} (Δ = {seen[worst]:.2g})"
         if least != worst:
             most += f" and least under {least} (Δ = {seen[least]:.2g})"
-        return f"On {n} samples of the pilot the outputs of {whose} {kept + '; they ' if kept else ''}{most}."
+        return f"On {n} samples the outputs of {whose} {kept + '; they ' if kept else ''}{most}."
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class MovedOutputs(Finding):
     Example:
         >>> found = MovedOutputs((Moved("mine", {Move.MIRROR: 0.25}, draws=0),), n=16)
         >>> found.own
-        ['On 16 samples of the pilot the outputs of mine as it came change most under mirror (Δ = 0.25).']
+        ['On 16 samples the outputs of mine as it came change most under mirror (Δ = 0.25).']
     """
 
     models: tuple[Moved, ...]
@@ -114,7 +114,7 @@ class MovedOutputs(Finding):
 
         caption = (
             f"Equivariance error Δ of the outputs: how much they change when an input is moved, over their deviation; {self.n} "
-            f"samples of the pilot, named architectures by up to {DRAWS[0]} networks of width {WIDTH} with fresh weights, your "
+            f"samples, named architectures by up to {DRAWS[0]} networks of width {WIDTH} with fresh weights, your "
             "modules as they came. “invariant”: rounding alone. A kernel speaks of the mean over all weights and can be blind to "
             "a move that single networks see"
         )
@@ -137,7 +137,7 @@ def moved_outputs(candidate: Candidate, x: Tensor, moves: list[Move], outputs: i
     networks: list[nn.Module] = [model] if isinstance(model, UserNetwork) else []
     if not own:
         networks = [fresh_network(candidate, shape, outputs, WIDTH, seed + k) for k in range(DRAWS[0])]
-    passes = len(x) * (1 + len(moves)) * operations_per_sample(networks[0], x) / 3  # without the way back
+    passes = len(x) * (1 + len(moves)) * operations_per_sample(networks[0], x)
     afford = [n for n in DRAWS if passes * min(n, len(networks)) <= WORK]
     if not afford:
         return (
@@ -158,10 +158,10 @@ def moved_outputs(candidate: Candidate, x: Tensor, moves: list[Move], outputs: i
 
 def _measure(scene: Scene) -> MovedOutputs | None:
     """Every architecture under the moves of the symmetry table; None where no move is listed or no model has networks."""
-    x = scene.view.native_pilot.inputs[:IMAGES].float()
+    x = scene.native.inputs[:IMAGES]
     shape = tuple(x.shape[1:])
     moves = [s.move for s in scene.symmetries if s.move.fits(shape)]
-    outputs = scene.view.truth.targets.shape[1]
+    outputs = scene.native.n_outputs
     found = [moved_outputs(c.candidate, x, moves, outputs, scene.seed) for c in scene.measured] if moves else []
     models = tuple(one for one in found if isinstance(one, Moved))
     if not models:
@@ -169,4 +169,4 @@ def _measure(scene: Scene) -> MovedOutputs | None:
     return MovedOutputs(models, len(x), tuple(one for one in found if isinstance(one, str) and one))
 
 
-EQUIVARIANCE = Section("equivariance", _measure)
+EQUIVARIANCE = Section("equivariance", _measure, work=1.0)

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPONENTS", "Exponents"]
 
-ROWS = 1500  # looked at for nearest neighbours
 FEWEST = 100  # samples below which kernel components say nothing
 
 
@@ -56,7 +55,7 @@ class Exponents(Finding):
             for r in self.found.table().to_dict("records")
         ]
         caption = (
-            "Exponent of the squared error by kernel components of the pilot; in brackets the range of three estimators"
+            "Exponent of the squared error by kernel components of the sample looked at; in brackets the range of three estimators"
         )
         columns = ["architecture", "error falls like", "limited by", "its smoothness would allow"]
         table = Table(caption, columns, rows)
@@ -64,13 +63,12 @@ class Exponents(Finding):
 
 
 def _measure(scene: Scene) -> Exponents | None:
-    """Dimension of the inputs as kernels see them, and exponents on the first draw; None where there is too little."""
-    view = scene.view
-    rows = view.inputs[:ROWS].flatten(1).double().numpy()
-    if len(view.pilot) < FEWEST or not scene.grams or len(np.unique(rows, axis=0)) < FEWEST:
+    """Dimension of the inputs as kernels see them, and exponents on the sample; None where there is too little."""
+    rows = scene.small.inputs.flatten(1).double().numpy()
+    if not scene.grams or len(np.unique(rows, axis=0)) < FEWEST:
         return None
     dimension = effective_dimension(rows, subsets=3)
-    return Exponents(expected_exponents(rows, view.pilot.targets, scene.grams, dimension=dimension))
+    return Exponents(expected_exponents(rows, scene.pilot.targets, scene.grams, dimension=dimension))
 
 
-EXPONENTS = Section("exponents", _measure)
+EXPONENTS = Section("exponents", _measure, work=0.5)

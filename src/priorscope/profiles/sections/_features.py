@@ -5,45 +5,52 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import torch
+
+from priorscope.contracts import FeatureKernel, missing
+from priorscope.data import Split
+from priorscope.inference import FeatureMachine
+from priorscope.judge import METRICS, Metric
 from priorscope.probes import GradientOuterProduct, gradient_outer_product
-from priorscope.profiles._feature_trials import FeatureTrial, feature_trials
+from priorscope.profiles._candidates import Candidate
 from priorscope.profiles._kind import Kind
-from priorscope.profiles._metric import Metric
-from priorscope.profiles._scene import Scene
+from priorscope.profiles._scene import Paired, Scene
 from priorscope.profiles.sections._section import Finding, Section
-from priorscope.profiles.sources._features import row_name
 
 if TYPE_CHECKING:
     import altair as alt
 
     from priorscope.profiles._page_folded import Folded
     from priorscope.profiles._page_sections import Figures
-    from priorscope.profiles._row import Row
 
 __all__ = ["FEATURES", "Features"]
 
 SHOWN = 5  # columns named in a sentence
+MOST_INPUTS = 200  # numbers of an input up to which features are learnt
+FEWEST = 40  # samples below which a quarter of them teaches nothing about directions
 
 
 @dataclass(frozen=True)
 class Features(Finding):
-    """The gain of a kernel on left-out rows of the pilot, M of the predictor, and networks beside their kernels.
+    """The directions that a kernel machine with features uses, and its error beside the same machine without.
 
-    ``kernel`` is the best one whose features pay; ``tried`` has every kernel that was tried with its gain.
+    ``raced`` is the pair of rows of the race, where both took part; ``fall`` is the share of the left-out squared error that
+    features take away on the ``samples`` looked at.
     """
 
     kernel: str
-    gain: float
+    fall: float
     samples: int
-    helps: bool
     product: GradientOuterProduct = field(repr=False)
     columns: tuple[str, ...] = field(repr=False)
-    held_out: tuple[int, float, float] | None = None  # rows, error without and with features
-    trained: bool = False  # whether those rows were trained on (a row of the table), or are left-out ones
-    networks: tuple[int, int] = (0, 0)  # trained ones that beat their kernel, of how many
-    metric: Metric = Metric.SQUARED_ERROR
-    fits_better: bool = False  # whether the squared error falls
-    tried: tuple[tuple[str, float], ...] = ()
+    raced: Paired | None = None
+    network: tuple[str, Paired] | None = None  # the best network, and the kernel machine beside it
+    metric: Metric = METRICS["squared-error"]
+
+    @property
+    def helps(self) -> bool:
+        """Whether features surely lower the error: of the race where both took part, else the left-out squared error."""
+        return self.fall > 0 if self.raced is None else self.raced.lower
 
     def importances(self) -> list[tuple[str, float]]:
         """Columns with their share of the squared slope, largest first."""
@@ -55,60 +62,51 @@ class Features(Finding):
         return self.sentences()[:1] if self.helps else []
 
     def sentences(self) -> list[str]:
-        """The gain with the directions, then what networks may expect, then what those trained here did."""
-        said = [self._gain()]
-        rank = (
-            f"The fitted function varies along about {self.product.effective_rank:.1f} of {self.product.dim} directions"
-        )
-        said.append(f"{rank} (participation ratio of its average gradient outer product, {self.samples} samples).")
-        better, every = self.networks
-        if self.helps and every and not better:
+        """The gain with the directions, how many there are, and the best network beside the kernel machine."""
+        p = self.product
+        said = [
+            f"{self._gain()}{self._directions()}.",
+            f"The fitted function varies along about {p.effective_rank:.1f} of {p.dim} directions (participation ratio of its "
+            f"average gradient outer product, {self.samples} samples).",
+        ]
+        if self.network is not None:
+            name, both = self.network
+            beside = "did better than" if both.lower else "did worse than" if both.higher else "is not told apart from"
             said.append(
-                "A network in the feature regime could gain over its kernel here, yet none of the "
-                f"{every} trained on the pilot did better than its kernel machine."
+                f"Networks learn features too: at {both.n:,} samples {name} {beside} the kernel machine of {self.kernel} "
+                f"({self.metric.number(both.after)} and {self.metric.number(both.before)})."
             )
-            return said
-        said.append(
-            "A network in the feature regime should be expected to beat its kernel here."
-            if self.helps
-            else "A network has little to gain over its kernel by learning features here."
-        )
-        if every:
-            said[-1] += f" Of {every} networks trained on the pilot {better} did better than their kernel machines."
         return said
 
     def _gain(self) -> str:
-        """What features gain, and along which directions; or what they do not."""
-        left_out = f"left-out rows of {self.samples} samples"
-        if not self.helps and not self.fits_better:
-            return f"Learning features does not lower the error here ({', '.join(name for name, _ in self.tried)}; {left_out})."
-        said = f"Learning features lowers the squared error of {_called(self.kernel)} by {100 * self.gain:.0f} % here"
-        others = [f"of {name} by {100 * gain:.0f} %" for name, gain in self.tried if name != self.kernel and gain > 0]
-        said += f" ({'; '.join([left_out, *others])})"
-        if not self.helps and self.held_out is not None:
-            n, *values = self.held_out
-            shown = [self.metric.number(v) for v in values]
-            where = f" when trained on {n}" if self.trained else ""
-            return f"{said}, but not its {self.metric.words}{where} ({shown[0]} without, {shown[1]} with)."
+        if self.raced is None:
+            said = f"by {100 * self.fall:.0f} %" if self.fall > 0 else "not at all"
+            return f"Learning features lowers the left-out squared error of {_called(self.kernel)} {said} ({self.samples} samples)"
+        r = self.raced
+        errors = f"({self.metric.number(r.before)} without, {self.metric.number(r.after)} with, at {r.n:,} samples)"
+        if self.helps:
+            return f"Learning features lowers the error of {_called(self.kernel)} {errors}"
+        if r.higher:
+            return f"Learning features raises the error of {_called(self.kernel)} {errors}"
+        return f"Learning features does not change the error of {_called(self.kernel)} by what can be told {errors}"
+
+    def _directions(self) -> str:
         if len(self.product.input_shape) > 1:
-            return f"{said}; the relevant directions are in the pictures below."
-        named = ", ".join(f"{name} ({100 * share:.0f} %)" for name, share in self.importances()[:SHOWN])
-        return f"{said}; the relevant directions are these: {named}."
+            return "; the directions that count are in the pictures below"
+        return f"; these count: {', '.join(f'{name} ({100 * share:.0f} %)' for name, share in self.importances()[:SHOWN])}"
 
     def plain(self) -> dict[str, object]:
-        """Gain, importances, spectrum of M, networks beside kernels, sentences."""
-        size = {} if self.held_out is None else dict(zip(("n", "without", "with"), self.held_out, strict=True))
+        """Gain, importances, spectrum of M, the network beside the kernel, sentences."""
         return {
             "helps": self.helps,
             "kernel": self.kernel,
-            "tried": dict(self.tried),
-            "gain": self.gain,
+            "fall": self.fall,
             "samples": self.samples,
-            "held_out": size,
+            "raced": None if self.raced is None else vars(self.raced),
             "effective_rank": self.product.effective_rank,
             "eigenvalues": self.product.eigenvalues[:20].tolist(),
             "importances": dict(self.importances()[:100]),
-            "networks_ahead": list(self.networks),
+            "network": None if self.network is None else {"name": self.network[0], **vars(self.network[1])},
             "sentences": self.sentences(),
         }
 
@@ -120,11 +118,10 @@ class Features(Finding):
         if len(self.product.input_shape) == 3:
             return self.product.modes_picture(4)
         table = pd.DataFrame(self.importances()[:15], columns=["input", "importance"])
-        bars = alt.Chart(table).mark_bar()
-        encoded = bars.encode(
+        encoded = alt.Chart(table).mark_bar().encode(
             x=alt.X("importance:Q", title="share of the squared slope", axis=alt.Axis(format="%")),
             y=alt.Y("input:N", sort=None, title=None),
-        )
+        )  # fmt: skip
         chart: alt.TopLevelMixin = encoded.properties(width=360)
         return chart
 
@@ -133,13 +130,9 @@ class Features(Finding):
         from priorscope.profiles._page_folded import Folded
 
         picture = figure(
-            "features",
-            self.chart(),
-            "Directions of the input that the fitted function uses",
-            "Leading directions of the average gradient outer product M = E[∇f ∇fᵀ] of "
-            + _called(self.kernel)
-            + (" with learnt features" if self.fits_better else " without features"),
-        )
+            "features", self.chart(), "Directions of the input that the fitted function uses",
+            f"Leading directions of the average gradient outer product M = E[∇f ∇fᵀ] of {_called(self.kernel)}",
+        )  # fmt: skip
         return Folded("features", "Which directions count", self.sentences(), [picture])
 
 
@@ -153,55 +146,39 @@ def _called(kernel: str) -> str:
     return f"the {kernel.capitalize()} kernel" if kernel in ("laplace", "gaussian") else kernel
 
 
+def _chosen(scene: Scene) -> Candidate | None:
+    """The first kernel in the order of the table that can learn features of flat inputs."""
+    for row in scene.rows:
+        candidate = scene.records[row.name].contender.candidate
+        if candidate is not None and candidate.family in ("fcn", "laplace", "gaussian") and not missing(candidate.model, FeatureKernel):
+            return candidate
+    return None
+
+
+def _fits(scene: Scene) -> bool:
+    """Whether inputs are few enough, and samples enough, to learn features from."""
+    return len(scene.index) >= FEWEST and scene.small.inputs[0].numel() <= MOST_INPUTS and _chosen(scene) is not None
+
+
 def _measure(scene: Scene) -> Features | None:
-    """The best trial whose features pay, else the best; None where there are too many inputs or too few samples."""
-    trials = feature_trials(scene)
-    if not trials:
+    """Features learnt on the sample by the leading kernel."""
+    candidate, x = _chosen(scene), scene.small.inputs.double()
+    if candidate is None:
         return None
-    best = min(trials, key=lambda trial: (not trial.pays, not trial.fit.rounds, trial.losses[1]))
-    x = scene.view.draw(0)
-    found = gradient_outer_product(best.fit, x.double().flatten(1))
-    product = GradientOuterProduct(found.rows, tuple(x.shape[1:]), "the pilot's predictor", found.unit)
-    named = scene.view.small.columns
-    names = named if len(named) == product.dim else tuple(f"x{j}" for j in range(product.dim))
-    held, trained = _held_out(scene, best)
-    return Features(
-        best.name,
-        best.gain,
-        len(x),
-        best.pays and held[2] < held[1],
-        product,
-        names,
-        held,
-        trained,
-        _networks(scene.rows),
-        scene.metric,
-        best.fit.rounds > 0,
-        tuple((trial.name, trial.gain if trial.fit.rounds else 0.0) for trial in trials),
-    )
+    model = candidate.model
+    assert not missing(model, FeatureKernel)
+    fit = FeatureMachine().fit(model, Split(x.flatten(1), torch.as_tensor(scene.pilot.targets)), scene.seed)  # type: ignore[arg-type]
+    assert fit.plan is not None
+    found = gradient_outer_product(fit, x.flatten(1))
+    product = GradientOuterProduct(found.rows, tuple(x.shape[1:]), "the sample's predictor", found.unit)
+    named = scene.small.columns
+    columns = named if len(named) == product.dim else tuple(f"x{j}" for j in range(product.dim))
+    fall = 1 - float(fit.plan.loss) / max(float(fit.plan.losses[0]), 1e-300) if fit.rounds else 0.0
+    raced = scene.paired(candidate.name, f"{candidate.name} + features")
+    first = next((row for row in scene.rows if row.kind is Kind.NETWORK), None)
+    both = None if first is None else scene.paired(candidate.name, first.name)
+    network = None if first is None or both is None else (first.name, both)
+    return Features(candidate.name, fall, len(x), product, columns, raced, network, scene.metric)
 
 
-def _held_out(scene: Scene, trial: FeatureTrial) -> tuple[tuple[int, float, float], bool]:
-    """Errors of both rows at the largest size at which both were measured; without a row, those of the trial's left-out rows."""
-    by_name = {row.name: row for row in scene.rows}
-    pair = [by_name.get(name) for name in (trial.name, row_name(trial.name))]
-    curves = [dict(zip(row.curve.sizes.tolist(), row.curve.measured.tolist())) for row in pair if row is not None]
-    shared = sorted(set(curves[0]) & set(curves[1])) if len(curves) == 2 else []
-    if shared:
-        return (int(shared[-1]), float(curves[0][shared[-1]]), float(curves[1][shared[-1]])), True
-    unit = {Metric.RMSE: scene.view.truth.unit, Metric.R2: scene.view.truth.variance**-0.5}.get(scene.metric, 1.0)
-    left = [loss * unit**2 for loss in trial.losses]
-    left = [loss**0.5 for loss in left] if scene.metric is Metric.RMSE else left
-    return (len(scene.view.draw(0)), left[0], left[1]), False
-
-
-def _networks(rows: tuple[Row, ...]) -> tuple[int, int]:
-    """How many trained networks have a lower estimate than the kernel machine of their architecture, and how many there are."""
-    kernels = {row.architecture: row for row in rows if row.kind is Kind.KERNEL and row.name == row.architecture}
-    pairs = [
-        (row, kernels[row.architecture]) for row in rows if row.kind is Kind.NETWORK and row.architecture in kernels
-    ]
-    return sum(net.estimate.value < kernel.estimate.value for net, kernel in pairs), len(pairs)
-
-
-FEATURES = Section("features", _measure, work=2.0)
+FEATURES = Section("features", _measure, work=2.0, fits=_fits)

@@ -126,19 +126,15 @@ def pictures(images: Tensor, named: pd.DataFrame) -> alt.TopLevelMixin:
 
 
 def _measure(scene: Scene) -> Labels | None:
-    """Left-out predictions of the kernels of the first draw; None for numbers and for few samples."""
-    view = scene.view
-    labels = view.pilot.labels
+    """Left-out predictions of the kernels of the sample; None for numbers and for few samples."""
+    labels = scene.pilot.labels
     if labels is None or len(labels) < FEWEST or not scene.grams:
         return None
-    rows = view.index[: len(labels)]
-    names = view.small.classes
-    if names is None or len(names) <= int(labels.max()):
-        names = ("negative", "positive") if view.pilot.targets.shape[1] == 1 else None
-    found = label_noise_of_grams(scene.grams, labels, classes=names, rows=rows, level=scene.level, seed=scene.seed)
+    grams, level, seed = scene.grams, scene.level, scene.seed
+    found = label_noise_of_grams(grams, labels, classes=scene.problem.classes, rows=scene.index, level=level, seed=seed)
     suspects = found.flagged()[: 12 if found.learnt else 0]
-    images = view.inputs[: len(labels)][suspects] if view.inputs.ndim == 4 and len(suspects) else None
+    images = scene.native.inputs[suspects] if scene.native.inputs.ndim == 4 and len(suspects) else None
     return Labels(found, images)
 
 
-LABELS = Section("labels", _measure, work=2.0)
+LABELS = Section("labels", _measure, work=1.0, fits=lambda scene: scene.problem.n_classes is not None)

@@ -50,20 +50,24 @@ class Finding(ABC):
         return []
 
 
+def _always(scene: Scene) -> bool:
+    return True
+
+
 @checked(work=POSITIVE)
 @dataclass(frozen=True)
 class Section:
-    """A name (the key in JSON and in ``Profile.findings``) and what measures it; ``deep``: only where ``deep=True``.
+    """A name (the key in JSON and in ``Profile.findings``), what measures it, and about how many seconds that takes.
 
-    ``measure`` gives None where there is nothing to say; a ``ValueError`` becomes a note. ``work`` is about how many seconds it
-    takes, for the time left.
+    ``measure`` gives None where there is nothing to say, and is not asked where ``fits`` says no; an error of it becomes a note, and nothing else is lost. ``work`` is
+    for 300 samples: a section is started only where it fits into what is left of the budget.
 
     Example:
-        >>> Section("silence", lambda scene: None).deep
-        False
+        >>> Section("silence", lambda scene: None).work
+        1.0
     """
 
     name: str
     measure: Callable[[Scene], Finding | None] = field(repr=False)
-    deep: bool = False
     work: float = 1.0
+    fits: Callable[[Scene], bool] = field(default=_always, repr=False)
