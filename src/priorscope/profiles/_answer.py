@@ -54,7 +54,7 @@ def answer_of(race: Race) -> Answer:
                 contender.words,
                 curve,
                 estimate,
-                contender.estimator,
+                race.deployed(record),
                 standing=None if name == first else standing.judged(name, first),
                 learns=learning.each[name],
                 ratio=None if name == first else Interval(float(middle), float(low), float(high)),

@@ -8,13 +8,14 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
 from priorscope.judge import Judgement, Metric, Outputs
 from priorscope.profiles._contender import Contender, decided, undecided
 from priorscope.profiles._kind import Kind
 from priorscope.profiles._ladder import Ladder, Part
 from priorscope.profiles._problem import Problem
-from priorscope.profiles._record import Record
+from priorscope.profiles._record import Record, grown
 from priorscope.profiles._standings import Standings, standings_of
 from priorscope.profiles._trial import Trial, fitted_outputs, judged
 from priorscope.sklearn import Average, balanced_classes, mean_probabilities
@@ -223,8 +224,8 @@ class Race:
         part = self.ladder.part(rung, fold)
         contender = record.contender
         try:
-            estimator = contender.timed(self._allowed(rung, left))
-            outputs, fit, both, notes = fitted_outputs(estimator, self.problem, part, contender.native)
+            allowed = self._allowed(rung, left)
+            outputs, fit, both, notes = fitted_outputs(contender.timed(allowed), self.problem, part, contender.native)
             measured = judged(self.problem, self.metric, part, outputs)
         except KeyboardInterrupt:
             raise
@@ -234,8 +235,8 @@ class Race:
             record.failed = reason
             return
         if not record.trials and both > _WARM * contender.first and both < 0.1 * left:
-            _, fit, both, _ = fitted_outputs(contender.timed(self._allowed(rung, left)), self.problem, part, contender.native)
-        record.add(rung, fold, Trial(measured, outputs, fit, both, len(part.train), notes))
+            _, fit, both, _ = fitted_outputs(contender.timed(allowed), self.problem, part, contender.native)
+        record.add(rung, fold, Trial(measured, outputs, fit, both, len(part.train), notes, allowed))
 
     # -- who leaves ------------------------------------------------------------------------------------------------------
 
@@ -260,6 +261,20 @@ class Race:
                 continue
             if name != first and (rung < self.ladder.top or standing.judged(name, first) is Judgement.WORSE):
                 record.out = "behind"
+
+    def deployed(self, record: Record) -> BaseEstimator:
+        """The estimator as it was measured on its largest rung, its seconds grown to all rows: what is named and built.
+
+        Members of an average are what they are in their own rows.
+        """
+        contender = record.contender
+        if contender.kind is Kind.AVERAGE:
+            members = [(name, undecided(self.deployed(self.records[name]))) for name, _ in undecided(contender.estimator).members]
+            return decided(Average(members, task=self.problem.task), self.metric)
+        last = self.ladder.sizes[record.last]
+        allowed = max((t.allowed or 0.0) for t in record.trials[record.last].values())
+        times = grown(last, self.problem.n, contender.exponent, contender.flattens)
+        return contender.timed(float(f"{max(allowed * times, 1.0):.2g}"))
 
     # -- averages --------------------------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +36,7 @@ class Record:
                 break
             for k, t in self.trials[lower].items():
                 kept -= _size(t.outputs)
-                self.trials[lower][k] = Trial(t.measured, None, t.fit_seconds, t.seconds, t.rows, t.notes)
+                self.trials[lower][k] = replace(t, outputs=None)
 
     @property
     def rungs(self) -> list[int]:

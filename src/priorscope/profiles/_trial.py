@@ -29,6 +29,7 @@ class Trial:
     seconds: float
     rows: int
     notes: tuple[str, ...] = ()
+    allowed: float | None = None  # processor seconds, told to estimators that look at the clock
 
 
 def inputs_of(problem: Problem, rows: NDArray[np.int64], native: bool) -> Any:
