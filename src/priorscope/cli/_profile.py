@@ -76,7 +76,7 @@ def profile(
     json: Annotated[bool, typer.Option("--json", help="Print the profile as JSON.")] = False,
     open_page: Annotated[bool, typer.Option("--open", help="Show the page in a browser.")] = False,
 ) -> None:
-    """What to deploy for this data, and how wrong will it be? Kernel machines, networks and classical models raced against each other.
+    """What to deploy for this data, and how wrong will it be? Kernel machines, networks and classical models in a race.
 
     Ctrl-C ends the race and prints the answer so far.
 

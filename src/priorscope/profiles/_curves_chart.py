@@ -147,11 +147,13 @@ def curves(result: Profile, *, key: bool = False) -> alt.LayerChart:
                 legend=not key,
             ),
         )
+    shape = {"x": x, "y": y, "color": colour, "tooltip": tip}
+    bars = alt.Chart(points).mark_rule(clip=True, strokeWidth=1.5, opacity=0.75)
     layers += [
-        alt.Chart(pd.concat(ahead)).mark_line(clip=True, strokeWidth=2, strokeDash=[6, 4]).encode(x=x, y=y, color=colour, tooltip=tip),
+        alt.Chart(pd.concat(ahead)).mark_line(clip=True, strokeWidth=2, strokeDash=[6, 4]).encode(**shape),
         alt.Chart(lines).mark_line(clip=True, strokeWidth=2).encode(x=x, y=y, color=named, tooltip=tip),
-        alt.Chart(points).mark_rule(clip=True, strokeWidth=1.5, opacity=0.75).encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=colour),
-        alt.Chart(points).mark_point(filled=True, size=46, stroke="white", strokeWidth=0.7).encode(x=x, y=y, color=colour, tooltip=tip),
+        bars.encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=colour),
+        alt.Chart(points).mark_point(filled=True, size=46, stroke="white", strokeWidth=0.7).encode(**shape),
     ]  # fmt: skip
     chart: alt.LayerChart = alt.layer(*layers).resolve_scale(color="independent")
     return chart.properties(width="container", height=300)

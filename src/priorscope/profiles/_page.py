@@ -66,8 +66,7 @@ def profile_page(result: Profile) -> str:
         data=result.data,
         about=_about(result),
         headline=told[0],
-        beside=" ".join(told[1:]),
-        ended=" ".join(ended(result)),
+        beside=[*told[1:], *ended(result)],
         notes_on_answer=[line for line in lead[len(told) :] if line not in later],
         contenders=[
             {"name": c.row.name, "colour": c.colour, "role": c.role,

@@ -164,7 +164,8 @@ def _geometry(result: Profile, charts: Charts, figure: Figures) -> Folded | None
         "Directions of the input in which random networks of each kind hardly react, and what the data hold there.",
         *told,
     ]
-    return Folded("geometry", "Blind spots of every architecture", text, [made], [Table("What each hardly sees", columns, rows)])  # fmt: skip
+    table = Table("What each hardly sees", columns, rows)
+    return Folded("geometry", "Blind spots of every architecture", text, [made], [table])
 
 
 def _regime(result: Profile, charts: Charts, figure: Figures) -> Folded | None:

@@ -67,7 +67,7 @@ def _numbers(start: str, rows: NDArray[np.int64], truth: NDArray[Any], outputs: 
     worst = np.argsort(-np.abs(off), kind="stable")[:_ROWS]
     most = [[f"{rows[i]:,}", digits(truth[i], 3), digits(outputs.values[i], 3), f"{off[i]:+.3g}"] for i in worst]
     half, most_off = np.quantile(np.abs(off), [0.5, 0.9])
-    text = f"{start}: half of them are off by less than {digits(float(half))}, nine of ten by less than {digits(float(most_off))}."
+    text = f"{start}: half of them off by less than {digits(float(half))}, nine of ten by less than {digits(float(most_off))}."
     return Mistakes(text, [], [], ["row (from 0)", "target", "predicted", "off by"], most)
 
 

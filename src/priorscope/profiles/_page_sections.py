@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from priorscope.probes import Kept, Shared
 from priorscope.profiles._contenders import Shown
+from priorscope.profiles._kind import Kind
 from priorscope.profiles._phrases import count, duration
 from priorscope.profiles._text import KINDS
 from priorscope.profiles._words import called, floor_of
@@ -76,15 +77,16 @@ def race_table(result: Profile, top: Sequence[Shown]) -> dict[str, object]:
     kinds = list(dict.fromkeys(str(row["kind"]) for row in rows))
     caption = (
         f"By {metric.words}, in the order of the errors to be expected at {result.to:,} rows, with 90 % intervals. Times the "
-        "first: the ratio of two errors, with the luck of shared test rows taken out. A fit takes so long on all rows; measuring: "
-        "all fits and tests of this profile, in processor seconds."
+        "first: the ratio of two errors, with the luck of shared test rows taken out. A fit takes so long on all rows; "
+        "measuring: all fits and tests of this profile, in processor seconds."
     )
     return {"columns": columns, "rows": rows, "kinds": kinds, "caption": caption}
 
 
 def _row_words(row: Row) -> str:
     """What the row is, and why it was not measured further."""
-    said = [called(row)] if called(row) != row.name else []
+    plain = called(row).removesuffix(f" ({row.name})")
+    said = [] if plain.endswith(row.name) or row.kind is Kind.AVERAGE else [plain]
     if row.ended:
         said.append("behind: not measured on more rows" if row.ended == "behind" else row.ended)
     return "; ".join(said)

@@ -30,6 +30,7 @@ _SHOWN = 4  # names in a row
 _WITHIN = 1.05  # times the rows there are: up to here an error is measured, beyond forecast
 _FAR = 10.0  # times the size asked about, as far as one kind is said to overtake another
 _DRAWS = 4000
+_SIZES = 24  # at which two curves are held beside each other
 
 
 def called(row: Row) -> str:
@@ -46,7 +47,9 @@ def called(row: Row) -> str:
         return f"the kernel machine {row.name}"
     if row.kind is Kind.NETWORK and row.words:
         return f"the {row.words}" if row.words.startswith(row.name) else f"the {row.name} ({row.words})"
-    return row.title if row.kind is not Kind.NETWORK else f"the network {row.name}"
+    if row.kind is Kind.NETWORK:
+        return f"the network {row.name}"
+    return f"the {row.title}" if row.words.endswith("machine") else row.title
 
 
 def short(row: Row) -> str:
@@ -74,8 +77,9 @@ def how_measured(result: Profile, row: Row) -> str:
     ladder, (n, _) = result.race.ladder, row.now
     if row.folds > 1 and _complete(result, row):
         return f"measured on all {result.n_train:,} rows in {row.folds} folds"
-    folds = f" in {row.folds} of {ladder.folds} folds" if n == ladder.sizes[-1] and row.folds < ladder.folds else ""
-    return f"measured on {row.tested:,} rows, fitted to {n:,} others{folds}"
+    if n == ladder.sizes[-1] and ladder.folds > 1:
+        return f"measured on {row.tested:,} rows in {number(row.folds)} of {ladder.folds} folds, fitted to {n:,}"
+    return f"measured on {row.tested:,} rows, fitted to {n:,} others"
 
 
 def _on(result: Profile) -> str:
@@ -225,13 +229,18 @@ def _catches_up(result: Profile, row: Row) -> str:
 
 
 def crossing(result: Profile, row: Row, beyond: float = 100.0) -> float | None:
-    """The size from which the forecast of ``row`` stays below the first row's; None within ``beyond`` times the size asked about."""
-    grid = np.geomspace(result.to, beyond * result.to, 60)
-    behind = np.array([row.curve.at(n).value >= result.at(n).value for n in grid])
-    if behind[-1]:
+    """The size from which the forecast of ``row`` stays below the first row's, up to ``beyond`` times the size asked about."""
+
+    def behind(n: float) -> bool:
+        return row.curve.at(n).value >= result.at(int(n)).value
+
+    if behind(beyond * result.to):
         return None
-    last = int(np.flatnonzero(behind)[-1]) + 1 if behind.any() else 0
-    return float(grid[last])
+    grid = np.geomspace(result.to, beyond * result.to, _SIZES)
+    for place in range(_SIZES - 2, -1, -1):
+        if behind(float(grid[place])):
+            return float(grid[place + 1])
+    return float(grid[0])
 
 
 # -- the others ---------------------------------------------------------------------------------------------------------------
@@ -378,15 +387,12 @@ def _needed(result: Profile) -> list[str]:
     if error is None:
         return []
     if result.learns is True and best.estimate.value <= error:
-        return [f"{_aim(result, error)}, {result.to:,} rows should do: the pick has {_value(result, best)} there."]
-    lowest: tuple[float, Row] | None = None
-    for row in result.rows:
-        if row.learns is False or (result.learns is not True and row is not best):
-            continue
-        found = row.curve.ahead.needed(error)
-        if found.reachable and found.chance > 0.5 and (lowest is None or found.value < lowest[0]):
-            lowest = found.value, row
-    if result.learns is not True or lowest is None:
+        verb = "should" if best.estimate.high <= error else "may"
+        return [f"{_aim(result, error)}, {result.to:,} rows {verb} do: the pick has {_value(result, best)} there."]
+    able = [best, *(row for row in result.rows[1:] if row.learns is not False)] if result.learns is True else []
+    reached = ((row, row.curve.ahead.needed(error)) for row in able)
+    lowest = next(((row, found) for row, found in reached if found.reachable and found.chance > 0.5), None)
+    if lowest is None:
         floors = [floor_of(row) for row in result.rows if row.learns is not False] or [floor_of(best)]
         floor = min(floors, key=lambda f: f.value)
         end = "ceiling" if metric.higher_is_better else "floor"
@@ -394,8 +400,7 @@ def _needed(result: Profile) -> list[str]:
         if floor.value < error:  # below in the mean, but more likely never reached than reached
             what = f"the floor may lie anywhere in {metric.span(floor)}"
         return [f"{_aim(result, error)}: not reachable with these predictors, as far as can be seen; {what}."]
-    row = best if best.curve.ahead.needed(error).reachable else lowest[1]
-    found = row.curve.ahead.needed(error)
+    row, found = lowest
     first = max(found.value, result.to)
     ends = (
         f"{count(found.low)}–{count(found.high)}"

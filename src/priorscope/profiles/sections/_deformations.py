@@ -14,7 +14,6 @@ from priorscope.probes import LabelMove, LabelSurvival, Sensitivity, Shared, Sta
 from priorscope.profiles._scene import Scene
 from priorscope.profiles.sections._deformation_measure import TrainedOnDeformed, stability_of, train_on_deformed
 from priorscope.profiles.sections._section import Finding, Section
-from priorscope.report import claims_behind
 from priorscope.statistics import Interval
 
 if TYPE_CHECKING:
@@ -125,7 +124,7 @@ class Deformations(Finding):
         return drawn
 
     def page(self, figure: Figures) -> Folded:
-        """Words, pictures of images deformed and with noise, R of every architecture, and the claims behind it."""
+        """Words, pictures of images deformed and with noise and R of every architecture."""
         from priorscope.profiles._page_folded import Folded, Table
         from priorscope.profiles._page_sections import row_of
 
@@ -147,7 +146,7 @@ class Deformations(Finding):
             rows = [row_of([a.subject, _cell(a.R), f"{a.answer} sensitive"]) for a in self.architectures]
             tables = [Table(caption, ("architecture", "R at the start", "compared with noise"), rows)]
         text = [_INTRO, *self.sentences(), *(f"{note[0].upper()}{note[1:]}." for note in self.notes)]
-        return Folded("deformations", "Deformations by one pixel", text, figures, tables, claims=claims_behind(CLAIMS))
+        return Folded("deformations", "Deformations by one pixel", text, figures, tables)
 
 
 def _cell(R: Interval) -> str:
