@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["DEFORMATIONS", "Deformations"]
 
-CLAIMS = ("D.4", "D.5", "D.6", "D.13", "D.19")  # of the record, on which the section rests
 _INTRO = (
     "A deformation moves every pixel smoothly by about one pixel. Networks that do well on images come to disregard such moves "
     "more than noise of the same size."
