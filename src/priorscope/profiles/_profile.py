@@ -6,6 +6,8 @@ import time as clock
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from priorscope.checks import FRACTION, POSITIVE, SEED, checked, optional, whole
 from priorscope.data import Data, Dataset, Values, as_dataset
 from priorscope.judge import Metric
@@ -131,8 +133,11 @@ def profile(
 
 
 def _first(problem: Problem) -> int:
-    """The size of the first rung: 64, more where there are many classes or very many rows."""
+    """The size of the first rung: 64, more where there are many classes, very many rows, or all classes but one are rare."""
     first = max(64, 4 * (problem.n_classes or 0))
+    if problem.n_classes:  # about two rows of the second class, so that there is something to tell apart
+        second = np.sort(np.bincount(problem.y, minlength=2))[-2]
+        first = max(first, -(-2 * problem.n // max(int(second), 1)))
     while first * 1024 < problem.n:
         first *= 2
     return first
