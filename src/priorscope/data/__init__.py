@@ -27,7 +27,7 @@ from priorscope.data.published._fetch import FetchError, cache_folder
 from priorscope.data.published._g2 import g2
 from priorscope.data.published._keel import keel
 from priorscope.data.published._published import cifar10, fashion_mnist, get, mnist
-from priorscope.data.published._rdatasets import rdatasets
+from priorscope.data.published._rdatasets import given_frame, rdatasets
 from priorscope.data.rows import Ladder, Structure
 from priorscope.data.space._backbones import ARCHITECTURES, backbone, backbone_voxels, protein_folds
 from priorscope.data.space._molecules import Molecule, atom_spheres, coulomb_matrix, molecule_data
@@ -124,6 +124,7 @@ __all__ = [
     "random_patterns",
     "random_polynomial",
     "random_rotations",
+    "given_frame",
     "rdatasets",
     "read_cifar_binary",
     "read_idx",

@@ -24,7 +24,7 @@ from priorscope.data.published._fetch import FetchError, archive_of, fetched, me
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["rdatasets"]
+__all__ = ["given_frame", "rdatasets"]
 
 _ARCHIVE = "resources.tar.gz"
 _CHECK = {_ARCHIVE: "5ff40d1ee662cbf3f9007fa2058994bf"}
@@ -91,6 +91,30 @@ def rdatasets(
         Traceback (most recent call last):
         FileNotFoundError: no file resources.tar.gz in nowhere.
     """
+    frame, gaps = _known_rows(name, target, without, folder)
+    found = from_frame(frame, target, test_fraction=0.0, name=name, dtype=dtype)
+    return replace(found, notes=(*found.notes, f"{gaps} rows without a target were left out")) if gaps else found
+
+
+@checked()
+def given_frame(
+    name: str, target: str, *, without: Sequence[str] = (), folder: str | Path | None = None
+) -> tuple[pd.DataFrame, pd.Series]:
+    """The same table as it is: a frame of its inputs, words and gaps too, and the column of its targets.
+
+    Example:
+        >>> given_frame("Ecdat/Computers", "price", folder="nowhere")
+        Traceback (most recent call last):
+        FileNotFoundError: no file resources.tar.gz in nowhere.
+    """
+    frame, _ = _known_rows(name, target, without, folder)
+    return frame.drop(columns=[target]), frame[target]
+
+
+def _known_rows(
+    name: str, target: str, without: Sequence[str], folder: str | Path | None
+) -> tuple[pd.DataFrame, int]:
+    """The rows of a table whose target is known, without the columns to leave out, and how many others there are."""
     archive = archive_of(folder, _ARCHIVE, lambda: fetched("rdatasets", _CHECK, (), _download, _arrange))
     member = member_of(_tables(archive), name, "there is", "Tables are named as in 'Ecdat/Computers'.")
     frame = _frame(archive, member)
@@ -98,12 +122,4 @@ def rdatasets(
     if absent:
         raise ValueError(f"{name} has no column {absent[0]!r}; it has {', '.join(map(str, frame.columns))}.")
     known = frame[target].notna()
-    found = from_frame(
-        frame[known].drop(columns=list(without)).reset_index(drop=True),
-        target,
-        test_fraction=0.0,
-        name=name,
-        dtype=dtype,
-    )
-    gaps = int((~known).sum())
-    return replace(found, notes=(*found.notes, f"{gaps} rows without a target were left out")) if gaps else found
+    return frame[known].drop(columns=list(without)).reset_index(drop=True), int((~known).sum())

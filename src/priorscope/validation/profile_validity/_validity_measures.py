@@ -1,4 +1,4 @@
-"""Measures of a profile's recommendations, from what every predictor did at the size asked about."""
+"""Measures of what profiles say, from what every predictor did on rows that took no part."""
 
 from __future__ import annotations
 
@@ -11,113 +11,97 @@ from numpy.typing import NDArray
 from scipy.stats import gmean
 
 from priorscope.lab import Measured, NotMeasured
-from priorscope.statistics import Interval, seed_interval, share_interval
+from priorscope.statistics import Interval, median_interval, seed_interval, share_interval
 
 if TYPE_CHECKING:
     import altair as alt
 
 __all__ = [
-    "apart",
-    "built_right",
-    "chart",
-    "coverage",
-    "excess",
-    "excess_of_pick",
-    "modules_in_order",
-    "network_right",
-    "picks_against",
-]
+    "called_worse", "chart", "coverage", "excess", "excess_of_pick", "far_behind", "headline", "log_error",
+    "nothing_seen", "picks_against", "right_picks",
+]  # fmt: skip
 
 Array = NDArray[np.float64]
-Places = NDArray[np.int64]
 TOLERANCE = 1.1  # a pick within 10 % of the best counts as right
+BEHIND = 1.25  # errors that are truly so many times the pick's, and half a point, ought to be called worse
 ENOUGH = 12  # problems below which nothing is shown
-FEW = 20  # predictors told apart, on at least half as many problems as wanted, below which nothing is shown of them
+FEW = 20  # predictors below which nothing is shown of them
 
 
-def _tested(row: pd.Series) -> float:
-    """How many samples errors were measured on: as many as asked for, unless the data ended before."""
-    fewer = row.get("tested")
-    return float(row["n_test"] if fewer is None or np.isnan(fewer) else fewer)
+def excess(row: pd.Series, place: int) -> float:
+    """Error of one predictor over that of the best of all.
 
-
-def excess(row: pd.Series, one: tuple[float, float], among: Places) -> float:
-    """Error of one predictor over that of the best among others.
-
-    The best is named on one half of the test samples and both are judged on the other, both ways round (geometric mean), so
-    that the best of many is not the luckiest. Half a mistake is added to both.
+    The best is named on one half of the test rows and both are judged on the other, both ways round (geometric mean), so that
+    the best of many is not the luckiest. Half a mistake is added to both where errors are shares.
     """
-    first, second = (np.asarray(row[k], float)[among] for k in ("first_half", "second_half"))
-    half = 0.0 if row["metric"] == "rmse" else 0.5 / (_tested(row) / 2)
+    first, second = (np.asarray(row[k], float) for k in ("first_half", "second_half"))
+    half = 0.0 if row["metric"] == "rmse" else 0.5 / (row["tested"] / 2)
     ratios = [
-        (one[1] + half) / (second[first.argmin()] + half),
-        (one[0] + half) / (first[second.argmin()] + half),
+        (second[place] + half) / (second[first.argmin()] + half),
+        (first[place] + half) / (first[second.argmin()] + half),
     ]
     return float(gmean(ratios))
 
 
-def _of(row: pd.Series, name: str) -> tuple[float, float]:
-    place = list(row["rows"]).index(name)
-    return row["first_half"][place], row["second_half"][place]
-
-
-def _every(row: pd.Series) -> Places:
-    return np.arange(len(row["rows"]))
-
-
-def _networks(row: pd.Series) -> Places:
-    return np.flatnonzero(np.array(row["kinds"]) == "network")
-
-
-def _with_tables(table: pd.DataFrame, *, networks: bool = False) -> pd.DataFrame:
-    """The problems on which whole tables were judged, or those of them whose tables have networks; enough of them."""
-    table = table[table["of"] == "table"]
-    if networks:
-        table = table[[len(_networks(row)) > 0 for _, row in table.iterrows()]]
+def _enough(table: pd.DataFrame) -> pd.DataFrame:
     if len(table) < ENOUGH:
         raise NotMeasured(f"{len(table)} problems, {ENOUGH} are wanted")
     return table
 
 
-def _without(table: pd.DataFrame) -> str:
-    """The problems whose tables have no networks, in words."""
-    named = [row["problem"] for _, row in table.iterrows() if row["of"] == "table" and not len(_networks(row))]
-    return f"; no networks on {', '.join(named)}" if named else ""
+def _picks(table: pd.DataFrame) -> list[float]:
+    return [excess(row, 0) for _, row in _enough(table).iterrows()]
 
 
-def _listed(table: pd.DataFrame, values: list[float], names: list[str]) -> str:
-    """The problems on which the pick was not right, and by how much."""
-    missed = [f"{p} ({n}, {v:.2f})" for p, n, v in zip(table["problem"], names, values, strict=True) if v > TOLERANCE]
-    return f"; missed: {', '.join(missed)}" if missed else ""
+def _missed(table: pd.DataFrame, ratios: list[float]) -> str:
+    names = [f"{row['problem']} ({row['rows'][0]}, {r:.2f})" for (_, row), r in zip(table.iterrows(), ratios) if r > TOLERANCE]
+    return f"; missed: {', '.join(names)}" if names else ""
+
+
+def right_picks(table: pd.DataFrame) -> Measured:
+    """Share of problems on which the first row, which is what is built, is within 10 % of the best of all."""
+    ratios = _picks(table)
+    right = np.array(ratios) <= TOLERANCE
+    return Measured(share_interval(right), f"{right.sum()} of {len(right)} problems" + _missed(table, ratios))
 
 
 def excess_of_pick(table: pd.DataFrame) -> Measured:
-    """Mean excess of the recommended predictor over the best of all."""
-    table = _with_tables(table)
-    names = [row["rows"][0] for _, row in table.iterrows()]
-    ratios = [excess(row, _of(row, name), _every(row)) for (_, row), name in zip(table.iterrows(), names)]
-    right = sum(r <= TOLERANCE for r in ratios)
-    note = f"right on {right} of {len(ratios)} problems, median {100 * (np.median(ratios) - 1):.1f} %"
-    return Measured(seed_interval(np.array(ratios) - 1), note + _listed(table, ratios, names))
+    """Mean excess of the first row over the best of all."""
+    ratios = _picks(table)
+    return Measured(seed_interval(np.array(ratios) - 1), f"median {100 * (np.median(ratios) - 1):.1f} %")
 
 
-def built_right(table: pd.DataFrame) -> Measured:
-    """Share of problems on which what was built is within 10 % of the best of all."""
-    table = _with_tables(table)
-    ratios = [excess(row, tuple(row["built"][:2]), _every(row)) for _, row in table.iterrows()]
-    right = np.array(ratios) <= TOLERANCE
-    note = f"{right.sum()} of {len(right)} problems, mean excess {100 * (np.mean(ratios) - 1):.1f} %"
-    return Measured(share_interval(right), note + _listed(table, ratios, list(table["chosen"])))
+def _logs(row: pd.Series) -> tuple[Array, Array, Array, Array, Array]:
+    """Logarithms of estimate, low, high and error, and the standard error of the last: of the test rows alone."""
+    tiny = 1e-9 if row["metric"] == "rmse" else 0.5 / row["tested"]
+    mid, low, high, error = (np.log(np.maximum(np.asarray(row[k], float), tiny)) for k in ("estimate", "low", "high", "error"))
+    if row["metric"] == "rmse":
+        return mid, low, high, error, np.full(len(error), np.sqrt(0.5 / row["tested"]))
+    p = np.clip(np.exp(error), tiny, 1 - tiny)
+    return mid, low, high, error, np.sqrt((1 - p) / (p * row["tested"]))
 
 
-def network_right(table: pd.DataFrame) -> Measured:
-    """Share of problems with networks on which the recommended network is within 10 % of the best network."""
-    without, table = _without(table), _with_tables(table, networks=True)
-    names = [row["rows"][int(_networks(row)[0])] for _, row in table.iterrows()]
-    ratios = [excess(row, _of(row, name), _networks(row)) for (_, row), name in zip(table.iterrows(), names)]
-    right = np.array(ratios) <= TOLERANCE
-    note = f"{right.sum()} of {len(right)} problems, mean excess {100 * (np.mean(ratios) - 1):.1f} %"
-    return Measured(share_interval(right), note + without + _listed(table, ratios, names))
+def coverage(kind: str) -> Callable[[pd.DataFrame], Measured]:
+    """Share, by problem, of intervals of a kind that cover the error, allowing for the test rows' own noise.
+
+    Each side of the interval is widened by 1.645 standard errors of the test error, in quadrature on the logarithm.
+    """
+
+    def measure(table: pd.DataFrame) -> Measured:
+        """The share, with the median of errors over estimates in the note."""
+        parts, ratios = [], []
+        for _, row in _enough(table).iterrows():
+            inside = np.array(row["kinds"]) == kind
+            if not inside.any():
+                continue
+            mid, low, high, error, noise = (v[inside] for v in _logs(row))
+            covered = (error >= mid - np.hypot(mid - low, 1.645 * noise)) & (error <= mid + np.hypot(high - mid, 1.645 * noise))
+            parts.append(float(covered.mean()))
+            ratios += (error - mid).tolist()
+        note = f"{len(ratios)} intervals on {len(parts)} problems; median error over estimate {np.exp(np.median(ratios)):.2f}"
+        return Measured(_by_problem(parts), note)
+
+    return measure
 
 
 def _by_problem(parts: list[float]) -> Interval:
@@ -125,131 +109,97 @@ def _by_problem(parts: list[float]) -> Interval:
     return share_interval(parts) if set(parts) in ({0.0}, {1.0}) else seed_interval(parts)
 
 
-def _test_noise(row: pd.Series, error: Array) -> Array:
-    """Standard error of the logarithm of a test error: binomial for shares, Gaussian residuals for a root mean square."""
-    n = _tested(row)
-    if row["metric"] == "rmse":
-        return np.full(len(error), np.sqrt(0.5 / n))
-    p = np.clip(error, 0.5 / n, 1 - 0.5 / n)
-    return np.sqrt((1 - p) / (p * n))
-
-
-def coverage(kind: str) -> Callable[[pd.DataFrame], Measured]:
-    """Share, by problem, of intervals of a kind that cover the error, allowing for the test set's own noise.
-
-    Each side of the interval is widened by 1.645 standard errors of the test error, in quadrature on the logarithm.
-    """
+def log_error(times: int) -> Callable[[pd.DataFrame], Measured]:
+    """Median over problems of the median |log(error/estimate)| at so many times the rows that were given."""
 
     def measure(table: pd.DataFrame) -> Measured:
-        """The share, with the median of measured errors over forecasts in the note."""
-        table = _with_tables(table)
-        parts, ratios, count = [], [], 0
-        for _, row in table.iterrows():
-            inside = np.array(row["kinds"]) == kind
-            if not inside.any():
-                continue
-            mid, low, high, error = (np.asarray(row[k], float)[inside] for k in ("estimate", "low", "high", "error"))
-            tiny = 1e-6 if row["metric"] == "rmse" else 0.5 / _tested(row)
-            mid, low, high, error = (np.log(np.maximum(v, tiny)) for v in (mid, low, high, error))
-            noise = 1.645 * _test_noise(row, np.exp(error))
-            covered = (error >= mid - np.hypot(mid - low, noise)) & (error <= mid + np.hypot(high - mid, noise))
-            parts.append(float(covered.mean()))
-            ratios += (error - mid).tolist()
-            count += len(covered)
-        bias = 100 * (np.exp(np.median(ratios)) - 1)
-        note = f"{count} intervals on {len(parts)} problems; median of measured over forecast: {bias:+.0f} %"
-        return Measured(_by_problem(parts), note)
+        """The median, of rows measured on at least a quarter of what was given."""
+        parts = []
+        for _, row in table[table["times"] == times].iterrows():
+            mid, _, _, error, _ = _logs(row)
+            far = np.asarray(row["measured_at"], float) >= 0.2 * row["given"]
+            parts.append(float(np.median(np.abs(error - mid)[far])))
+        if len(parts) < ENOUGH:
+            raise NotMeasured(f"{len(parts)} problems, {ENOUGH} are wanted")
+        return Measured(median_interval(parts), f"{len(parts)} problems")
 
     return measure
 
 
-def apart(table: pd.DataFrame) -> Measured:
-    """Share, by problem, of predictors called worse than the pick that are."""
-    table = table[table["of"] == "table"]
-    parts, told, others = [], 0, 0
-    for _, row in table.iterrows():
-        worse, error = np.array(row["worse"], bool), np.asarray(row["error"], float)
-        told, others = told + int(worse.sum()), others + len(worse) - 1
-        if worse.any():
-            parts.append(float(np.mean(error[worse] > error[0])))
-    note = f"{told} of {others} predictors told apart, on {len(parts)} of {len(table)} problems"
-    if told < FEW or len(parts) < ENOUGH / 2:
-        raise NotMeasured(f"too few: {note}")
-    return Measured(_by_problem(parts), note)
+def headline(table: pd.DataFrame) -> Measured:
+    """Median over problems of the first row's estimate over its error."""
+    logs = [_logs(row) for _, row in _enough(table).iterrows()]
+    return Measured(median_interval([float(np.exp(mid[0] - error[0])) for mid, _, _, error, _ in logs]), f"{len(logs)} problems")
 
 
-def modules_in_order(table: pd.DataFrame) -> Measured:
-    """Share of pairs in the right order: modules of the user called worse than the first one, of all on all problems."""
-    table = table[table["of"] == "modules"]
+def called_worse(table: pd.DataFrame) -> Measured:
+    """Share, pooled, of predictors called worse than the first that are."""
     right: list[bool] = []
-    where, others = 0, 0
-    for _, row in table.iterrows():
-        worse, error = np.array(row["worse"], bool), np.asarray(row["error"], float)
-        right += (error[worse] > error[0]).tolist()
-        where, others = where + bool(worse.any()), others + len(worse) - 1
-    note = f"{sum(right)} of {len(right)} pairs told apart, of {others}, on {where} of {len(table)} problems"
-    if where < ENOUGH / 2:
-        raise NotMeasured(f"too few: {note}")
-    return Measured(share_interval(right), note)
+    for _, row in _enough(table).iterrows():
+        error = np.asarray(row["error"], float)
+        right += (error[np.array(row["worse"], bool)] > error[0]).tolist()
+    if len(right) < FEW:
+        raise NotMeasured(f"{len(right)} predictors called worse, {FEW} are wanted")
+    return Measured(share_interval(right), f"{sum(right)} of {len(right)} predictors called worse")
 
 
-def picks_against(peer: str, *, networks: bool = False) -> Callable[[pd.DataFrame], Measured]:
-    """Share of problems on which the profile's pick is right, minus that of a peer's pick, paired by problem."""
+def far_behind(table: pd.DataFrame) -> Measured:
+    """Share, pooled, of predictors truly more than a quarter (and half a point of a share) worse that are called so."""
+    called: list[bool] = []
+    for _, row in _enough(table).iterrows():
+        error = np.asarray(row["error"], float)
+        behind = error > np.maximum(BEHIND * error[0], error[0] + (0.0 if row["metric"] == "rmse" else 0.005))
+        called += np.array(row["worse"], bool)[behind].tolist()
+    if len(called) < FEW:
+        raise NotMeasured(f"{len(called)} predictors far behind, {FEW} are wanted")
+    return Measured(share_interval(called), f"{sum(called)} of {len(called)} predictors")
+
+
+def nothing_seen(table: pd.DataFrame) -> Measured:
+    """Number of problems called not learnable although what was built beats guessing by three standard errors of its test."""
+    wrong = [
+        row["problem"]
+        for _, row in _enough(table).iterrows()
+        if row["learns"] is False and np.log(row["guess"] / max(row["error"][0], 1e-12)) > 3 * _logs(row)[4][0]
+    ]
+    return Measured(Interval(float(len(wrong)), float(len(wrong)), float(len(wrong))), ", ".join(wrong) or f"none of {len(table)}")
+
+
+def picks_against(peer: str) -> Callable[[pd.DataFrame], Measured]:
+    """Share of problems on which the first row is right, minus that of a peer's choice, paired by problem."""
 
     def measure(table: pd.DataFrame) -> Measured:
-        """The difference, with both counts and the seconds that both took in the note."""
-        without, table = _without(table) if networks else "", _with_tables(table, networks=networks)
-        own: list[float] = []
-        other: list[float] = []
-        for _, row in table.iterrows():
-            among = _networks(row) if networks else _every(row)
-            for name, kept in ((row["rows"][int(among[0])], own), (row[peer], other)):
-                kept.append(float(excess(row, _of(row, name), among) <= TOLERANCE))
-        seconds = table["proxy_seconds"] if networks else table["profile_seconds"]
-        note = f"{sum(own):.0f} against {sum(other):.0f} of {len(own)} problems; the profile took "
-        note += (
-            f"{table['profile_seconds'].median():.0f} s of processor time, the peer {seconds.median():.1f} (medians)"
-        )
-        return Measured(seed_interval(np.array(own) - np.array(other)), note + without)
+        """The difference, with both counts in the note."""
+        own, other = [], []
+        for _, row in _enough(table).iterrows():
+            place = list(row["rows"]).index(row[peer])
+            own.append(float(excess(row, 0) <= TOLERANCE))
+            other.append(float(excess(row, place) <= TOLERANCE))
+        return Measured(seed_interval(np.array(own) - np.array(other)), f"{sum(own):.0f} against {sum(other):.0f} of {len(own)}")
 
     return measure
-
-
-def long(table: pd.DataFrame) -> pd.DataFrame:
-    """One row per problem and predictor of the whole tables."""
-    parts = []
-    for _, row in table[table["of"] == "table"].iterrows():
-        names = ("rows", "kinds", "estimate", "low", "high", "error")
-        part = pd.DataFrame({k: list(row[k]) for k in names}).rename(columns={"rows": "predictor", "kinds": "kind"})
-        parts.append(part.assign(problem=row["problem"], picked=[True] + [False] * (len(part) - 1)))
-    return pd.concat(parts, ignore_index=True)
 
 
 def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
     """Errors of all predictors over the lowest of each problem; the pick is a diamond, the grey band 10 %."""
     import altair as alt
 
-    rows = long(table)
-    tiny = 1e-3
-    rows["ratio"] = (rows["error"] + tiny) / (rows.groupby("problem")["error"].transform("min") + tiny)
-    rows["role"] = np.where(rows["picked"], "recommended", "other")
-    order = list(dict.fromkeys(rows["problem"]))
-    ratio = alt.Scale(type="log", nice=False)
-    y = alt.Y("problem:N", sort=order, title=None, axis=alt.Axis(labelLimit=220))
-    band = alt.Chart(pd.DataFrame({"from": [1.0], "to": [TOLERANCE]}))
-    band = band.mark_rect(opacity=0.25, color="gray").encode(x=alt.X("from:Q", scale=ratio), x2="to:Q")
-    points = (
-        alt.Chart(rows)
-        .mark_point(filled=True, opacity=0.8)
-        .encode(
-            x=alt.X("ratio:Q", scale=ratio, title="test error at 4 times the pilot over the lowest"),
-            y=y,
-            color=alt.Color("kind:N", legend=alt.Legend(symbolOpacity=1)),
-            shape=alt.Shape("role:N", scale=alt.Scale(range=["circle", "diamond"]), legend=None),
-            size=alt.Size("role:N", scale=alt.Scale(range=[30, 200]), legend=None),
-            tooltip=["problem", "predictor", "kind", "estimate", "error"],
-        )
-    )
-    title = "diamond: what the profile recommends; grey: within 10 % of the best"
-    found: alt.TopLevelMixin = (band + points).properties(width=480, height=22 * len(order), title=title)
+    parts = []
+    for _, row in table.iterrows():
+        part = pd.DataFrame({k: list(row[k]) for k in ("rows", "kinds", "estimate", "error")})
+        lowest = part["error"].min()
+        parts.append(part.assign(problem=row["problem"], role=["first"] + ["other"] * (len(part) - 1),
+                                 ratio=(part["error"] + 1e-9) / (lowest + 1e-9)))  # fmt: skip
+    rows = pd.concat(parts, ignore_index=True)
+    scale = alt.Scale(type="log", nice=False)
+    y = alt.Y("problem:N", title=None, axis=alt.Axis(labelLimit=220))
+    band = alt.Chart(pd.DataFrame({"from": [1.0], "to": [TOLERANCE]})).mark_rect(opacity=0.25, color="gray")
+    points = alt.Chart(rows).mark_point(filled=True, opacity=0.8).encode(
+        x=alt.X("ratio:Q", scale=scale, title="test error over the lowest"), y=y, color=alt.Color("kinds:N", title="kind"),
+        shape=alt.Shape("role:N", scale=alt.Scale(range=["diamond", "circle"]), legend=None),
+        size=alt.Size("role:N", scale=alt.Scale(range=[200, 30]), legend=None), tooltip=["problem", "rows", "estimate", "error"],
+    )  # fmt: skip
+    title = "diamond: what the profile names and builds; grey: within 10 % of the best"
+    shade = band.encode(x=alt.X("from:Q", scale=scale), x2="to:Q")
+    found: alt.TopLevelMixin = (shade + points).properties(width=480, height=22 * len(table), title=title)
     return found
