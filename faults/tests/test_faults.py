@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-import mutants
 import pytest
-from faults import faults, inject
+from faults._slips import faults, inject
 
+from faults import __main__ as mutants
 from priorscope import statistics
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -1,9 +1,9 @@
-"""Does anything notice a fault? ``python tools/mutants.py --count 150 --seed 0`` injects faults one by one and lists survivors.
+"""Does anything notice a fault? ``python -m faults --count 150 --seed 0`` injects faults one by one and lists survivors.
 
 Nothing is written into the checkout. In a forked child per fault the code of the faulty function is exchanged. First the
 recorded calls that enter it are made again (``tests/recorded``); if none moves, the tests nearest to it run until one fails
-or ``--cap`` processor seconds are spent. A test kills only if it passes unharmed. Faults of ``harmless_faults.toml``, which can
-change no answer, are told and not counted; ``--named`` injects those of ``named_faults.toml``, which once survived. What runs in
+or ``--cap`` processor seconds are spent. A test kills only if it passes unharmed. Faults of ``harmless.toml``, which can
+change no answer, are told and not counted; ``--named`` injects those of ``named.toml``, which once survived. What runs in
 another process does not see the fault, nor does what an import computes.
 """
 
@@ -31,7 +31,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from faults import Fault, faults, inject, outermost
 from numba.core.caching import NullCache
 from numba.core.dispatcher import Dispatcher
 from recorder.__main__ import files
@@ -40,7 +39,10 @@ from recorder._compare import differences
 from recorder._defaults import moved_defaults
 from recorder._replay import TooLong, replayed
 
-ROOT = Path(__file__).resolve().parents[1]
+from faults._slips import Fault, faults, inject, outermost
+
+ROOT = Path(__file__).resolve().parents[3]
+HERE = Path(__file__).parent
 SOURCE = ROOT / "src" / "priorscope"
 KEPT = ROOT / ".mutants"
 REPLAY = 20.0  # processor seconds of recorded calls per fault
@@ -261,10 +263,10 @@ def choice(count: int, seed: int, rooms: list[str], without: list[str]) -> list[
 
 
 def named() -> list[Fault]:
-    """The faults of ``named_faults.toml``: each ``old`` stands once in the source, wherever its file has moved to."""
+    """The faults of ``named.toml``: each ``old`` stands once in the source, wherever its file has moved to."""
     sources = {f.relative_to(ROOT).as_posix(): f.read_bytes() for f in sorted(SOURCE.rglob("*.py"))}
     found = []
-    for entry in tomllib.loads((ROOT / "tools" / "named_faults.toml").read_text())["fault"]:
+    for entry in tomllib.loads((HERE / "named.toml").read_text())["fault"]:
         old = entry["old"].encode()
         places = [(file, source) for file, source in sources.items() for _ in range(source.count(old))]
         if len(places) != 1:
@@ -282,12 +284,12 @@ def named() -> list[Fault]:
 
 
 def harmless() -> set[tuple[str, str, str, str]]:
-    entries = tomllib.loads((ROOT / "tools" / "harmless_faults.toml").read_text())["fault"]
+    entries = tomllib.loads((HERE / "harmless.toml").read_text())["fault"]
     return {(e["file"], e["line"], e["old"], e["new"]) for e in entries}
 
 
 def place(fault: Fault) -> tuple[str, str, str, str]:
-    """How ``harmless_faults.toml`` names a fault: file, line as it stands, old and new."""
+    """How ``harmless.toml`` names a fault: file, line as it stands, old and new."""
     new = fault.new[1:-1] if fault.new.startswith("(") and fault.new.endswith(")") else fault.new
     return fault.file, (ROOT / fault.file).read_text().splitlines()[fault.line - 1].strip(), fault.old, new
 
