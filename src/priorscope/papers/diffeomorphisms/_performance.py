@@ -24,6 +24,7 @@ SIZES: dict[str, Point] = {
         "P": [60],
         "seeds": 2,
         "pairs": 2,
+        "eighths": 2,
         "steps": 4,
         "n_test": 60,
     },
@@ -43,6 +44,7 @@ SIZES: dict[str, Point] = {
         "P": [512, 4096, 50_000],
         "seeds": 5,
         "pairs": 5,
+        "eighths": 5,
         "steps": 97_500,
         "n_test": 10_000,
     },
@@ -60,12 +62,12 @@ def grid(scale: str) -> list[Point]:
         for data in size["data"]
         for model in size["models"]
         for P in size["P"]
-        for seed in range(size.get("eighths", size["pairs"]) if model == AUGMENTED else size["seeds"])
+        for seed in range(size["eighths"] if model == AUGMENTED else size["seeds"])
     ]
     if scale != "tiny":
         largest = max(size["P"])
         for data in size["data"]:
-            for seed in range(size.get("eighths", size["pairs"])):
+            for seed in range(size["eighths"]):
                 if seed < size["pairs"]:
                     points.append(_point(size, data, AUGMENTED, largest, seed, "diffeo"))
                 points.append(_point(size, data, AUGMENTED, largest // 8, seed))
