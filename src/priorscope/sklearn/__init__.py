@@ -5,6 +5,7 @@ from priorscope.sklearn._balanced_decision import BalancedDecision
 from priorscope.sklearn._features import LearntFeatures
 from priorscope.sklearn._kernel_machine import KernelMachine
 from priorscope.sklearn._ntk import NTKClassifier, NTKRegressor
+from priorscope.sklearn._pretrained import FrozenFeatures, TangentMachine
 from priorscope.sklearn._report import MachineReport, Rival
 from priorscope.sklearn._shortlist import Contender, Shortlist, ShortlistReport
 from priorscope.sklearn._spread import Spread
@@ -16,6 +17,7 @@ __all__ = [
     "BalancedDecision",
     "Contender",
     "Encode",
+    "FrozenFeatures",
     "KernelMachine",
     "LearntFeatures",
     "MachineReport",
@@ -26,6 +28,7 @@ __all__ = [
     "ShortlistReport",
     "Shrink",
     "Spread",
+    "TangentMachine",
     "TrainedNetwork",
     "Tuned",
     "balanced_classes",
