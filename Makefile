@@ -8,7 +8,7 @@ export OMP_NUM_THREADS ?= 1
 export MKL_NUM_THREADS ?= 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: profile test test-all fuzz mutants replay accept record check lint types docs format ledger browser clean
+.PHONY: profile test test-all coverage shuffle fuzz mutants replay accept record check lint types docs format ledger browser clean
 
 profile: $(STAMP)
 	$(BIN)/priorscope profile digits --out report
@@ -19,6 +19,15 @@ test: $(STAMP) browser
 test-all: $(STAMP) browser
 	$(BIN)/python -m pytest -n 2 --dist loadscope -m "slow or not slow"
 
+# Which lines of the library the suite runs: a table here, the lines themselves in htmlcov/.
+coverage: $(STAMP) browser
+	$(BIN)/python -m pytest -n 2 --dist loadscope --cov=priorscope --cov-report=term:skip-covered --cov-report=html
+
+# The suite in another order, language and time zone, with two threads, no compiled code at hand and a home that cannot be written.
+shuffle: $(STAMP) browser
+	PRIORSCOPE_SHUFFLE=$(SEED) LC_ALL=C LANG=tr_TR.UTF-8 TZ=Asia/Kathmandu OMP_NUM_THREADS=2 HOME=/proc \
+	  NUMBA_CACHE_DIR=$$(mktemp -d) $(BIN)/python -m pytest -n 2 --dist loadscope -p no:cacheprovider
+
 # Random files, kernels, modules and commands: each ends in a right answer or one clear line.
 fuzz: $(STAMP)
 	$(BIN)/python -m pytest -n 2 -m "slow or not slow" tests/fuzz
@@ -27,7 +36,8 @@ fuzz: $(STAMP)
 SEED ?= 0
 COUNT ?= 150
 mutants: $(STAMP)
-	PYTHONPATH=tools $(BIN)/python tools/mutants.py --count $(COUNT) --seed $(SEED)
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e faults
+	PYTHONPATH=tools $(BIN)/python -m faults --count $(COUNT) --seed $(SEED)
 
 # What every function gave, call by call: `record` watches the suite and keeps calls, `replay` makes them again and tells what
 # moved, `accept ROOM=models.layers` writes what moved there.

@@ -10,7 +10,7 @@ from recorder._calls import CALLS
 from recorder._defaults import moved_defaults
 
 ROOMS = sorted({file.relative_to(CALLS).with_suffix("").parts[0] for file in CALLS.rglob("*.jsonl")})
-BUDGET = 4.0  # processor seconds of a room; the first call of each function comes before the second of any
+BUDGET = 2.5  # processor seconds of a room; the first call of each function comes before the second of any
 
 
 @pytest.mark.parametrize("room", ROOMS)

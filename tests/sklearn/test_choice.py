@@ -10,6 +10,7 @@ import torch
 
 import priorscope as ps
 from priorscope.sklearn import KernelMachine
+from priorscope.sklearn._budget import Budget
 from priorscope.sklearn._features import _honest
 from priorscope.sklearn._fit import _landmarks
 from priorscope.sklearn._inputs import Inputs
@@ -76,10 +77,12 @@ def test_features_want_three_rows():
 
 def test_how_many_rows_carry_the_solution():
     auto, every, few = (SimpleNamespace(landmarks=how) for how in ("auto", "all", 6))
-    assert _landmarks(auto, 5000) is None
-    assert [_landmarks(auto, n) for n in (5001, 26_666, 100_000, 10**6)] == [3000, 3000, 800, 200]
-    assert _landmarks(every, 10**6) is None
-    assert (_landmarks(few, 6), _landmarks(few, 7)) == (None, 6)
+    free = Budget()
+    assert _landmarks(auto, 5000, free) is None
+    assert [_landmarks(auto, n, free) for n in (5001, 26_666, 100_000, 10**6)] == [4000, 4000, 4000, 4000]
+    assert _landmarks(every, 10**6, free) is None
+    assert (_landmarks(few, 6, free), _landmarks(few, 7, free)) == (None, 6)
+    assert _landmarks(auto, 5000, Budget(2.0)) == 4000  # the exact solution takes longer
 
 
 def test_one_kernel_is_not_compared_and_dear_ones_are_compared_on_fewer_rows(monkeypatch):

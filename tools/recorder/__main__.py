@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import json
 import os
 import subprocess
@@ -25,8 +27,8 @@ from recorder._watch import rough
 MOST = 8  # calls kept of one function
 FEW = 2  # calls kept of one function that take no new line
 SMALL, LARGE = 1_500, 16_000  # bytes of a call that adds a shape; of one that adds lines
-SECONDS = 1.0  # processor time of a kept call
-PATIENCE = 6.0  # processor time in which the calls of one function are tried
+SECONDS = 0.5  # processor time of a kept call
+PATIENCE = 1.5  # processor time in which the calls of one function are tried
 LOOSE = 1e-3  # two runs further apart than this share say nothing
 OTHER = {  # the second run: two threads, other instructions, other order
     "OMP_NUM_THREADS": "2",
@@ -114,7 +116,9 @@ def chosen(candidates: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def broken(told: dict[str, Any]) -> bool:
     """The call cannot be made: its arguments are those of another time."""
-    return any(kind in ("AttributeError", "NameError") for kind in told.get("raises", {}))
+    raised = told.get("raises", {})
+    other = any("argument" in str(words) and "()" in str(words) for words in [raised.get("TypeError", "")])
+    return other or any(kind in ("AttributeError", "NameError") for kind in raised)
 
 
 def choose(folder: Path, rooms: list[str]) -> None:
@@ -133,6 +137,7 @@ def choose(folder: Path, rooms: list[str]) -> None:
             key = zlib.crc32(json.dumps(rough(row["arguments"])).encode())
             if key not in same or len(line) < len(json.dumps(same[key])):
                 same[key] = row
+    bring_in(sorted(by_module))
     for module, functions in sorted(by_module.items()):
         found = in_child(lambda functions=functions: [chosen(list(rows.values())) for rows in functions.values()])
         rows = [row for rows in found or [] for row in rows]
@@ -141,6 +146,13 @@ def choose(folder: Path, rooms: list[str]) -> None:
         file_of(RESULTS, module).unlink(missing_ok=True)
     settle(sorted(by_module))
     write_defaults()
+
+
+def bring_in(modules: list[str]) -> None:
+    """Imports what is there of these modules, once for all processes that are made of this one."""
+    for module in modules:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(module)
 
 
 def belongs(module: str, rooms: list[str]) -> bool:
@@ -192,6 +204,7 @@ def settle(modules: list[str]) -> None:
             told, apart = steady(first, second, LOOSE)
             if (
                 "gone" in first
+                or broken(first)
                 or "late" in first
                 or "late" in second
                 or (told == {} and first != {})
@@ -214,6 +227,7 @@ def run(out: Path, order: str, modules: list[str]) -> None:
     """All calls of these modules, each module in a process of its own; later modules first with ``back``."""
     step = -1 if order == "back" else 1
     given = {}
+    bring_in(modules)
     for module in modules[::step]:
         file = file_of(CALLS, module)
         rows = list(read_calls(file))[::step] if file.exists() else []

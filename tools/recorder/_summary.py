@@ -21,6 +21,7 @@ from recorder._text import LIBRARIES, state_of
 NUMBER = re.compile(r"(?<![\w.])[-−+]?\d+(?:[.,]\d+)*(?:e[-+]?\d+)?", re.IGNORECASE)
 WHOLE = 6  # numbers of an array that are kept one by one
 PARTS = 48  # parts of a structure that are kept one by one; larger ones are folded
+CLOCK = re.compile(r"second|began|elapsed|clock|deadline")  # never the same twice
 LONG = 300  # letters of a text that are kept
 
 
@@ -146,7 +147,9 @@ class Plain:
         if isinstance(x, torch.dtype | torch.device | torch.Generator | slice | range):
             return "generator" if isinstance(x, torch.Generator) else str(x)
         if isinstance(x, Mapping):
-            return {self.text(str(k)) if len(str(k)) < LONG else str(k)[:LONG]: self(v, depth) for k, v in x.items()}
+            return self.named(
+                {self.text(str(k)) if len(str(k)) < LONG else str(k)[:LONG]: v for k, v in x.items()}, depth
+            )
         if isinstance(x, Set):
             return {"set": [self(v, depth) for v in sorted(x, key=repr)]}
         if isinstance(x, BaseException):
@@ -164,7 +167,12 @@ class Plain:
             return f"<{kind.__name__}>"
         if isinstance(x, torch.nn.Module):
             state = {k: v for k, v in state.items() if isinstance(v, bool | dict) is False or (v and k != "training")}
-        return {kind.__name__: {k: self(v, depth) for k, v in state.items()}}
+        return {kind.__name__: self.named(state, depth)}
+
+    def named(self, parts: Mapping[Any, Any], depth: int) -> dict[Any, Any]:
+        """Each part under its name; what a clock says is left out."""
+        timed = [k for k, v in parts.items() if isinstance(v, float) and CLOCK.search(str(k))]
+        return {k: "a time" if k in timed else self(v, depth) for k, v in parts.items()}
 
     def tensor(self, x: torch.Tensor, depth: int) -> Any:
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from priorscope.models.architectures._architecture import Architecture
+from priorscope.models.architectures._backbone import Backbone
 from priorscope.models.architectures._from_factory import from_factory
 from priorscope.models.architectures._from_module import from_module
 from priorscope.models.architectures._hand_over import HandOver, Scaling
@@ -117,6 +118,7 @@ __all__ = [
     "SampledKernel",
     "SampledModel",
     "Scaling",
+    "Backbone",
     "UserNetwork",
     "fcn",
     "from_factory",

@@ -7,6 +7,7 @@ from priorscope.sklearn._folds import fit_by_groups
 from priorscope.sklearn._features import LearntFeatures
 from priorscope.sklearn._kernel_machine import KernelMachine
 from priorscope.sklearn._ntk import NTKClassifier, NTKRegressor
+from priorscope.sklearn._pretrained import FrozenFeatures, TangentMachine
 from priorscope.sklearn._report import MachineReport, Rival
 from priorscope.sklearn._shortlist import Contender, Shortlist, ShortlistReport
 from priorscope.sklearn._spread import Spread
@@ -19,6 +20,7 @@ __all__ = [
     "BalancedDecision",
     "Contender",
     "Encode",
+    "FrozenFeatures",
     "KernelMachine",
     "LearntFeatures",
     "MachineReport",
@@ -30,6 +32,7 @@ __all__ = [
     "ShortlistReport",
     "Shrink",
     "Spread",
+    "TangentMachine",
     "TrainedNetwork",
     "Tuned",
     "balanced_classes",

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from priorscope.contracts import KernelModel
 from priorscope.models import Architecture, Invariant
+from priorscope.sklearn._budget import Budget
 from priorscope.sklearn._flips import FlipAveraged
 from priorscope.sklearn._inputs import Inputs
 from priorscope.sklearn._loss import Problem
@@ -29,6 +30,7 @@ NESTED = (
 FORMS_BY = 2  # models by which the form of the inputs is chosen, before the others are tried
 STRENGTHS = (0.01, 0.1)  # of the regulariser of ZCA, in units of the mean eigenvalue
 SECONDS = 20.0  # that one kernel may take in the comparison: fewer rows where it would take longer
+AMPLE = 6.0  # processor seconds below which kernels are compared on fewer rows
 LARGEST = 4000  # numbers per input up to which whitening is tried: its covariance has the square of them
 
 
@@ -57,13 +59,13 @@ class Choice:
     notes: tuple[str, ...]
 
 
-def choose(rows: Array, plain: Inputs, problem: Problem, wishes: Wishes, *, exact: bool) -> Choice:
+def choose(rows: Array, plain: Inputs, problem: Problem, wishes: Wishes, budget: Budget, *, exact: bool) -> Choice:
     """Compare on up to :data:`SCREENED` rows; ``exact`` says whether the best are then measured on all of them."""
     n = len(rows)
-    part = _screen(rows, plain, problem, wishes, exact)
+    part = _screen(rows, plain, problem, wishes, budget, exact)
     some = rows[part]
     race = Race(
-        some, problem.part(part), kinds=wishes.kinds, metric=wishes.metric, ridge=wishes.ridge
+        some, problem.part(part), kinds=wishes.kinds, metric=wishes.metric, ridge=wishes.ridge, budget=budget
     )  # the rows in order, so that a race on all of them is the final one
     names = list(wishes.models)
     forms = _forms(rows, plain, wishes.forms)
@@ -82,11 +84,13 @@ def choose(rows: Array, plain: Inputs, problem: Problem, wishes: Wishes, *, exac
     else:
         finalists = race.leaders(FINALISTS)
         said = f"{len(race.every)} kernels were compared on {len(part)} of {n} rows"
-        if n > 1.5 * NESTED and len(finalists) > 1:
+        if n > 1.5 * NESTED and len(finalists) > 1 and budget.allows(3 * len(finalists) * budget.exact(NESTED)):
             finalists = [
                 min(_again(finalists, rows, problem, wishes, _wider(part, n, wishes.seed)), key=lambda f: f.order)
             ]
             said += f", the best {FINALISTS} again on {NESTED}"
+        if not budget.allows(len(finalists) * budget.exact(n)):
+            finalists = finalists[:1]
         best = min(_again(finalists, rows, problem, wishes, None), key=lambda f: f.order) if exact else finalists[0]
         if len(race.every) > 1:
             notes.append(f"{said}; the best {len(finalists) if exact else 1} used all rows")
@@ -111,13 +115,15 @@ def _wider(part: NDArray[np.int64], n: int, seed: int) -> NDArray[np.int64]:
     return np.sort(np.concatenate([part, others[: max(NESTED - len(part), 0)]]))
 
 
-def _screen(rows: Array, plain: Inputs, problem: Problem, wishes: Wishes, exact: bool) -> NDArray[np.int64]:
+def _screen(
+    rows: Array, plain: Inputs, problem: Problem, wishes: Wishes, budget: Budget, exact: bool
+) -> NDArray[np.int64]:
     """Rows for the comparison, in order: at most :data:`SCREENED`, fewer for dear kernels, every class among them."""
     n = len(rows)
     several = len(wishes.models) * len(wishes.kinds) * max(len(wishes.forms), 1) > 1 or wishes.whiten or wishes.flips
     if not several and exact:
         return np.arange(n)
-    size = min(n, SCREENED)
+    size = min(n, SCREENED, max(100, int(SCREENED * (budget.left / AMPLE) ** 0.5)) if budget.left < AMPLE else n)
     for model in wishes.models.values():
         while size > 100 and _has_cost(model) and _seconds(model, size, plain) > SECONDS:
             size = int(size / 1.3)

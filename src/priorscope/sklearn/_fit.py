@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from priorscope.checks import NOT_NEGATIVE, SEED, SHAPE, Rule, check, optional, whole, word_or
+from priorscope.checks import NOT_NEGATIVE, POSITIVE, SEED, SHAPE, Rule, check, optional, whole, word_or
 from priorscope.contracts import KernelModel, Shape, name_of, require
 from priorscope.data import Structure
+from priorscope.sklearn._budget import Budget
 from priorscope.sklearn._choice import Wishes, choose
 from priorscope.sklearn._features import with_features
 from priorscope.sklearn._inputs import Inputs
 from priorscope.sklearn._loss import METRICS, Problem, temperature
 from priorscope.sklearn._names import default_names, model_named
 from priorscope.sklearn._report import MachineReport, Rival
-from priorscope.sklearn._solution import Solution, by_landmarks, by_margins, by_ridge
+from priorscope.sklearn._solution import LEAST, Solution, by_landmarks, by_margins, by_ridge
 from priorscope.sklearn._targets import Targets, class_weights, read_targets
 
 if TYPE_CHECKING:
@@ -27,8 +28,7 @@ __all__ = ["fitted", "settings_checked"]
 
 Array = NDArray[np.float64]
 EXACT = 5000  # rows up to which the solution is exact by default
-LANDMARKS = 3000
-NUMBERS = 80_000_000  # of the features by landmarks: fewer landmarks where rows are very many
+LANDMARKS = 4000  # beyond, however many rows there are
 
 _FORMS = ("auto", "standard", "codes", "steps", "raw")
 
@@ -52,6 +52,8 @@ _RULES = {
     "whiten": _SWITCH,
     "flips": _SWITCH,
     "seed": SEED,
+    "max_seconds": optional(POSITIVE),
+    "max_memory": optional(POSITIVE),
 }
 
 
@@ -81,7 +83,8 @@ def fitted(machine: KernelMachine, rows: Array, y: ArrayLike, groups: ArrayLike 
         raise ValueError("groups are left out one by one: give at least two of them, or leave groups out.")
     blocks = None if structure.single or structure.n_blocks == 1 else structure.blocks
     problem = Problem(given.scaled, given.labels, class_weights(given, machine.class_weight), blocks)
-    count = _landmarks(machine, len(rows))
+    budget = Budget(machine.max_seconds, machine.max_memory, machine.progress)
+    count = _landmarks(machine, len(rows), budget)
     if machine.head == "svm" and count is not None:
         raise ValueError(
             f"head='svm' takes up to {EXACT} rows here; X has {len(rows)}. Use head='regression', or pass fewer rows."
@@ -96,7 +99,7 @@ def fitted(machine: KernelMachine, rows: Array, y: ArrayLike, groups: ArrayLike 
         None if machine.ridge == "auto" else float(machine.ridge),
         machine.seed,
     )
-    choice = choose(rows, plain, problem, wishes, exact=count is None)
+    choice = choose(rows, plain, problem, wishes, budget, exact=count is None)
     machine.features_ = None
     if machine.features is not None and len(rows) < 3:
         raise ValueError(
@@ -118,7 +121,14 @@ def fitted(machine: KernelMachine, rows: Array, y: ArrayLike, groups: ArrayLike 
     best, chosen = choice.candidate, choice.found.rival
     if count is not None:
         solution, loss = by_landmarks(
-            best, choice.kind, rows, problem, count=count, metric=metric, ridge=wishes.ridge, seed=machine.seed
+            replace(choice.found, candidate=best),
+            rows,
+            problem,
+            count=count,
+            metric=metric,
+            ridge=wishes.ridge,
+            seed=machine.seed,
+            budget=budget,
         )
         chosen = measured_again(chosen, problem, solution, loss)
     elif machine.head == "svm":
@@ -129,7 +139,7 @@ def fitted(machine: KernelMachine, rows: Array, y: ArrayLike, groups: ArrayLike 
     _keep(machine, given, problem, solution)
     gaps = int(np.isnan(rows).sum())
     told: tuple[str, ...] = (f"{gaps} missing values were filled in with training medians",) if gaps else ()
-    if not (np.ptp(plain(rows).numpy(), axis=0) > 0).any():
+    if not any(np.ptp(column[~np.isnan(column)]) > 0 for column in rows.T if not np.isnan(column).all()):
         told += ("no column changes from row to row: all predictions are the same",)
     from_rows = machine.rows_.notes if machine.rows_ is not None else ()
     notes = (*from_rows, *told, *structure.notes, *given.notes, *choice.notes, *solution.notes)
@@ -141,8 +151,9 @@ def fitted(machine: KernelMachine, rows: Array, y: ArrayLike, groups: ArrayLike 
 
 def measured_again(chosen: Rival, problem: Problem, solution: Solution, loss: float) -> Rival:
     """The chosen kernel with what its solution on landmarks measured on all rows."""
-    squared = float(((solution.scores - problem.targets) ** 2).mean())
-    wrong = None if problem.labels is None else float((solution.scores.argmax(1) != problem.labels).mean())
+    part = problem if solution.rows is None else problem.part(solution.rows)
+    squared = float(((solution.scores - part.targets) ** 2).mean())
+    wrong = None if part.labels is None else float((solution.scores.argmax(1) != part.labels).mean())
     return replace(chosen, ridge=solution.ridge, score=loss, rows=len(problem.targets), squared=squared, wrong=wrong)
 
 
@@ -182,12 +193,12 @@ def _forms(machine: KernelMachine, shape: Shape) -> tuple[str, ...]:
     return ("standard", "codes", "steps") if free else ("standard",)
 
 
-def _landmarks(machine: KernelMachine, n: int) -> int | None:
+def _landmarks(machine: KernelMachine, n: int, budget: Budget) -> int | None:
     """How many rows carry the solution; None for all."""
-    if machine.landmarks == "all" or (machine.landmarks == "auto" and n <= EXACT):
+    if machine.landmarks == "all" or (machine.landmarks == "auto" and n <= EXACT and budget.allows(budget.exact(n))):
         return None
     if machine.landmarks == "auto":
-        return max(min(LANDMARKS, NUMBERS // n), 200)
+        return min(LANDMARKS, max(n - LEAST, n // 2))
     wanted = int(machine.landmarks)
     return None if wanted >= n else wanted
 
@@ -197,12 +208,13 @@ def _keep(machine: KernelMachine, given: Targets, problem: Problem, solution: So
     machine.X_fit_, machine.dual_coef_, machine.offset_ = solution.anchors, solution.coefficients, solution.offset
     machine.ridge_, machine.whole_, machine.task_ = solution.ridge, solution.whole, given.task
     machine._gaussian = None
+    rows = slice(None) if solution.rows is None else solution.rows
     if given.labels is not None:
         machine.classes_ = given.classes
         balanced = machine.metric == "balanced" and machine.head == "regression"
         machine.class_shares_ = problem.shares if balanced else None  # by which predictions are divided
-        machine.temperature_ = 1.0 / temperature(solution.scores, given.labels, problem.weights)
+        machine.temperature_ = 1.0 / temperature(solution.scores, given.labels[rows], problem.weights[rows])
     else:
         machine.target_mean_, machine.target_scale_, machine._flat = given.mean, given.scale, given.flat
-        machine.residuals_ = (given.scaled - solution.scores) / solution.spread[:, None]
-        machine.blocks_ = problem.blocks
+        machine.residuals_ = (given.scaled[rows] - solution.scores) / solution.spread[:, None]
+        machine.blocks_ = None if problem.blocks is None else problem.blocks[rows]

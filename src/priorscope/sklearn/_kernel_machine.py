@@ -17,6 +17,7 @@ from priorscope.checks import FRACTION, check
 from priorscope.contracts import KernelModel, Shape, kernel_matrix
 from priorscope.data import aligned
 from priorscope.sklearn._balanced_classes import balanced_classes
+from priorscope.sklearn._budget import Progress
 from priorscope.sklearn._by_task import EitherTask, classifies
 from priorscope.sklearn._estimator import is_frame, only_if
 from priorscope.sklearn._features import LearntFeatures
@@ -59,12 +60,16 @@ class KernelMachine(EitherTask):
             their quantiles, so that only order counts) or "raw". "auto" compares the first three where ``arch`` is "auto".
         whiten, flips: whether regularised ZCA and averaging over flips are tried for inputs with positions; each is kept
             where it lowers the left-out loss (Lee et al. 2020, arXiv 2007.15801).
-        landmarks: how many training rows carry the solution: "auto" (all up to 5,000 rows, then up to 3,000 by Nyström's
-            method, with what is lost told in ``report_``), "all", or a number.
+        landmarks: how many training rows carry the solution: "auto" (all up to 5,000 rows, then 4,000 by Nyström's method,
+            block by block, with what is lost told in ``report_``), "all", or a number.
         features: None, or "learn": the kernel's inputs pass through a power of the average gradient outer product of a first
             fit, round by round (:class:`priorscope.inference.FeatureMachine`), where that lowers the left-out loss: of
             Laplace and of the chosen dense kernel with ``arch="auto"``, else of ``arch``. ``features_`` tells what was learnt.
         seed: of the rows on which kernels are compared when there are many, of landmarks and of folds.
+        max_seconds: of processor time for ``fit``: fewer kernels are compared, on fewer rows; then fewer landmarks, then fewer
+            rows carry the solution. What was left out is told in ``report_``.
+        max_memory: bytes for the matrices of landmarks: fewer landmarks where they would take more.
+        progress: called with the share of the rows that landmarks have seen, and the processor seconds that are left.
 
     Example:
         >>> from sklearn.datasets import load_iris
@@ -91,6 +96,9 @@ class KernelMachine(EitherTask):
         landmarks: int | str = "auto",
         features: str | None = None,
         seed: int = 0,
+        max_seconds: float | None = None,
+        max_memory: float | None = None,
+        progress: Progress | None = None,
     ) -> None:
         """Keep the settings; :meth:`fit` checks them, as scikit-learn asks of estimators."""
         self.arch = arch
@@ -107,6 +115,9 @@ class KernelMachine(EitherTask):
         self.landmarks = landmarks
         self.features = features
         self.seed = seed
+        self.max_seconds = max_seconds
+        self.max_memory = max_memory
+        self.progress = progress
 
     # -- fit -----------------------------------------------------------------------------------------------------------
 

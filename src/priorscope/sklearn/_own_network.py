@@ -4,19 +4,34 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable
-from typing import TypeGuard
+from types import SimpleNamespace
+from typing import TypeGuard, TypeVar
 
 import torch
 from torch import Tensor, nn
 
-from priorscope.contracts import Fields, Shape, is_network_family
-from priorscope.models import Scaling, UserNetwork, from_factory, load
+from priorscope.contracts import Shape, is_network_family
+from priorscope.inference import OneCycle
+from priorscope.models import Backbone, Scaling, UserNetwork, from_factory, load
 from priorscope.sklearn._reading import Reading
 from priorscope.sklearn._recipe import NAMED_NETWORKS, Recipe, epochs_for
+from priorscope.sklearn._targets import Targets
 
-__all__ = ["OwnNetwork", "asked", "is_own", "loaded", "own_recipe"]
+__all__ = [
+    "OwnNetwork",
+    "asked",
+    "backbone_of",
+    "first_taken",
+    "fitted_network",
+    "from_weights",
+    "is_own",
+    "loaded",
+    "own_recipe",
+]
 
 OwnNetwork = UserNetwork | nn.Module | Callable[..., nn.Module]
+Loss = str | Callable[[Tensor, Tensor], Tensor]
+Made = TypeVar("Made")
 
 
 def loaded(model: object) -> object:
@@ -50,41 +65,35 @@ def asked(model: OwnNetwork, shape: Shape, outputs: int) -> tuple[bool, bool]:
     return tokens, any(isinstance(m, nn.RNNBase | nn.MultiheadAttention) for m in parts)
 
 
-def own_recipe(
-    model: OwnNetwork,
-    readings: Iterable[tuple[Reading, Tensor]],
-    outputs: int,
-    *,
-    classes: bool,
-    seed: int,
-    kept: bool,
-    tokens: bool,
-) -> tuple[Reading, Tensor, Recipe]:
-    """The first reading of the rows that the network takes, the rows, and how the network is trained on them.
-
-    Its weights are drawn again by its factory or its layers' law; they stay where ``kept`` or where no law is known.
-    """
+def first_taken(
+    readings: Iterable[tuple[Reading, Tensor]], make: Callable[[Reading, Tensor], Made]
+) -> tuple[Reading, Tensor, Made]:
+    """The first reading of the rows that the network takes, the rows read by it, and what was made for them."""
     first: ValueError | None = None
     for how, x in readings:
         try:
-            network = _fitted(model, x, outputs, how.fields, seed, tokens=tokens, odds=classes and outputs == 2)
+            return how, x, make(how, x)
         except ValueError as error:
             first = first or error
-            continue
-        break
-    else:
-        assert first is not None
-        raise first
+    assert first is not None
+    raise first
+
+
+def own_recipe(network: UserNetwork, n: int, outputs: int, seed: int, *, kept: bool) -> Recipe:
+    """How a network is trained on ``n`` rows, drawn again by its factory or its layers' law.
+
+    Its weights stay where they are to be ``kept`` or where no law is known.
+    """
     if network.given < outputs and not network.odds:
         raise ValueError(f"the network has {network.given} outputs; {outputs} are wanted.")
     notes = network.notes
     if not kept:
         with contextlib.suppress(ValueError):  # its law is not known: from the weights it came with
             network = network.redraw(seed)
-    n, parts = len(x), list(network.modules())
+    parts = list(network.modules())
     convolves = any(isinstance(m, nn.Conv1d | nn.Conv2d | nn.Conv3d) for m in parts)
-    fast = any(isinstance(m, nn.modules.batchnorm._BatchNorm) for m in parts) and not kept
-    recipe = Recipe(
+    fast = any(isinstance(m, nn.modules.batchnorm._BatchNorm) for m in parts)
+    return Recipe(
         network,
         0.01 if fast else 0.002,
         epochs_for(n) if convolves else max(epochs_for(n), 20),
@@ -94,11 +103,33 @@ def own_recipe(
         held_out=0.1 if n >= (3000 if fast else 500) else 0.0,
         notes=notes,
     )
-    return how, x, recipe
 
 
-def _fitted(
-    model: OwnNetwork, x: Tensor, outputs: int, fields: Fields | None, seed: int, *, tokens: bool, odds: bool
+def from_weights(backbone: Backbone, x: Tensor, given: Targets, loss: Loss, seed: int) -> Recipe:
+    """A trained network with a new last layer, fitted to its frozen features first, and a low rate from there.
+
+    Fitting the last layer before the rest keeps the features (Kumar et al. 2022, arXiv 2202.10054).
+    """
+    features = backbone.features(x)
+    mean, scale = features.mean(0), features.std(0, correction=0).clamp(min=1e-6)
+    outputs, n = given.scaled.shape[1], len(x)
+    targets = torch.as_tensor(given.scaled).float() if given.labels is None else torch.as_tensor(given.labels)
+    probe = OneCycle(
+        learning_rate=0.02, epochs=20, min_steps=300, batch_size=32 if n < 600 else 128, weight_decay=0.05, loss=loss
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        start = nn.Linear(features.shape[1], outputs)
+    rows = SimpleNamespace(inputs=(features - mean) / scale, targets=targets)
+    head = probe.fit(start, rows, seed).network
+    weight = head.get_parameter("weight").detach() / scale
+    network = backbone.headed(outputs, weight, head.get_parameter("bias").detach() - weight @ mean)
+    notes = (*backbone.notes, "starts from the weights it came with and a last layer fitted to its frozen features")
+    return Recipe(network, 0.001, max(epochs_for(n) / 2, 6), 32, 0.01, min_steps=200, notes=notes)
+
+
+def fitted_network(
+    model: OwnNetwork, how: Reading, x: Tensor, outputs: int, seed: int, *, tokens: bool, odds: bool
 ) -> UserNetwork:
     """The network with the way of handing rows over that it takes."""
     build = None
@@ -112,5 +143,18 @@ def _fitted(
             return made
 
         model = build(seed)
-    plain = Scaling(torch.zeros(()), torch.ones(())) if tokens else None
-    return UserNetwork.fit(model, x[:64], outputs, build=build, scaling=plain, live=True, fields=fields, odds=odds)
+    return UserNetwork.fit(
+        model, x[:64], outputs, build=build, scaling=_plain(tokens), live=True, fields=how.fields, odds=odds
+    )
+
+
+def backbone_of(model: OwnNetwork, how: Reading, x: Tensor, *, tokens: bool) -> Backbone:
+    """The network at its own weights, without its last linear layer."""
+    if not isinstance(model, nn.Module):
+        raise ValueError("weights that were trained come with a module; a factory has none. Give the module itself.")
+    module = model.module if isinstance(model, UserNetwork) else model
+    return Backbone.of(module, x[:64], scaling=_plain(tokens), fields=how.fields)
+
+
+def _plain(tokens: bool) -> Scaling | None:
+    return Scaling(torch.zeros(()), torch.ones(())) if tokens else None

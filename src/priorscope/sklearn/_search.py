@@ -13,6 +13,7 @@ from priorscope.contracts import KernelModel, kernel_matrices, settled
 from priorscope.inference import RIDGES, RidgePath
 from priorscope.inference.ridge import RidgeSolution, downhill, mean_eigenvalue, solved
 from priorscope.printing import printed
+from priorscope.sklearn._budget import Budget
 from priorscope.sklearn._inputs import Inputs
 from priorscope.sklearn._loss import Problem, losses
 from priorscope.sklearn._report import Rival, ranked
@@ -154,8 +155,17 @@ class Race:
     """
 
     def __init__(
-        self, rows: Array, problem: Problem, *, kinds: Sequence[str], metric: str, ridge: float | None
+        self,
+        rows: Array,
+        problem: Problem,
+        *,
+        kinds: Sequence[str],
+        metric: str,
+        ridge: float | None,
+        budget: Budget | None = None,
     ) -> None:
+        """Keep what all candidates share; a ``budget`` that is half spent ends the race."""
+        self.budget = budget or Budget()
         self.rows, self.problem = rows, problem
         self.kinds, self.metric, self.ridge = tuple(kinds), metric, ridge
         self.best: Found | None = None
@@ -164,6 +174,8 @@ class Race:
     def run(self, candidates: Sequence[Candidate]) -> Found:
         """Measure these too, and hand back the best of all so far."""
         for one in candidates:
+            if self.best is not None and self.budget.seconds is not None and self.budget.left < self.budget.seconds / 2:
+                break
             x = one.inputs(self.rows)
             fixed = replace(one, model=settled(one.model, x))
             start = None if self.best is None else self.best.relative

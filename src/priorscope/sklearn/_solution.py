@@ -5,22 +5,29 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-import scipy.linalg as sla
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
 from priorscope.contracts import KernelModel, kernel_matrix
-from priorscope.inference import RIDGES, RidgePath
-from priorscope.inference.ridge import mean_eigenvalue
+from priorscope.inference import RIDGES, processor_seconds
+from priorscope.inference.ridge import Landmarks, downhill, mean_eigenvalue
 from priorscope.printing import printed
+from priorscope.sklearn._budget import Budget
 from priorscope.sklearn._folds import folds_of
 from priorscope.sklearn._loss import Problem, losses
-from priorscope.sklearn._search import Candidate, Found, left_out
+from priorscope.sklearn._search import Candidate, Found
 
 __all__ = ["Solution", "diagonal_of", "by_landmarks", "by_margins", "by_ridge"]
 
 Array = NDArray[np.float64]
 BLOCK = 2000  # rows whose kernel with the landmarks is computed at once
+KEPT = 2500  # rows whose left-out errors are measured where landmarks carry the solution
+LEAST = 1000  # of them that are no landmarks, which the functions at hand suit better than new rows
+LOOKED = 400  # of them by which the share of the trace is told
+PROBED = 400  # rows by which the time of a value of the kernel is told
+FEW = 1500  # landmarks up to which a ridge is cheap
+SINGLE = 1e11  # multiplications above which they are done in single precision
 MARGINS = (0.1, 1.0, 10.0, 100.0, 1000.0)  # the C of support vector machines, for a kernel of unit mean eigenvalue
 FOLDS = 5
 
@@ -40,6 +47,7 @@ class Solution:
     scores: Array
     ridge: float
     spread: Array
+    rows: NDArray[np.int64] | None = None  # to which scores and spread belong; None for all
     whole: bool = True  # anchors are all training rows
     notes: tuple[str, ...] = field(default=())
 
@@ -53,8 +61,7 @@ def by_ridge(found: Found, x: Tensor) -> Solution:
 
 
 def by_landmarks(
-    candidate: Candidate,
-    kind: str,
+    found: Found,
     rows: Array,
     problem: Problem,
     *,
@@ -62,48 +69,97 @@ def by_landmarks(
     metric: str,
     ridge: float | None,
     seed: int,
+    budget: Budget,
 ) -> tuple[Solution, float]:
-    r"""Nyström: functions :math:`\sum_j c_j K(\cdot, z_j)` of ``count`` training rows z drawn at random; and the loss.
+    """The solution carried by ``count`` training rows drawn at random, and its left-out loss on some rows.
 
-    With :math:`K_{zz} = LL^\top` the features :math:`\phi(x) = L^{-1}K_{z}(x)` give a ridge regression of that many
-    dimensions (Williams & Seeger 2001). Leading columns of :math:`\phi` are the features of fewer landmarks, so the loss with
-    half of them costs little, and says what the approximation may cost.
+    Everything is summed block by block (:class:`priorscope.inference.ridge.Landmarks`); the first half of the landmarks costs
+    little more, and says what the others gained. Fewer landmarks, then fewer rows, where the ``budget`` has no room for all.
     """
-    n = len(rows)
-    chosen = np.sort(np.random.default_rng([seed, 1]).permutation(n)[:count])
-    order = np.random.default_rng([seed, 2]).permutation(count)
-    z = candidate.inputs(rows[chosen[order]])
-    Kzz = np.asarray(kernel_matrix(candidate.model, z, None, kind), dtype=np.float64)
-    Kzz[np.diag_indices_from(Kzz)] += 1e-10 * np.trace(Kzz) / count
-    L = sla.cholesky(Kzz, lower=True, overwrite_a=True, check_finite=False)
-    phi = np.empty((n, count))
-    for start in range(0, n, BLOCK):
-        x = candidate.inputs(rows[start : start + BLOCK])
-        cross = np.asarray(kernel_matrix(candidate.model, x, z, kind), dtype=np.float64)
-        phi[start : start + BLOCK] = sla.solve_triangular(L, cross.T, lower=True, check_finite=False).T
-    half = _featured(phi[:, : count // 2], problem, metric, ridge)
-    path, r, scores, loss = _featured(phi, problem, metric, ridge)
-    w = path.weights
-    centred = phi - (w @ phi) / w.sum()
-    inside = sla.solve(
-        (centred * w[:, None]).T @ centred + r * np.eye(count), (centred * w[:, None]).T @ problem.targets, assume_a="pos"
-    )  # fmt: skip
-    coefficients = sla.solve_triangular(L, inside, lower=True, trans="T", check_finite=False)
-    offset = path.intercept(problem.targets, phi @ inside)
-    lost = _lost(candidate, kind, rows, phi)
-    note = (
-        f"{count} of {n} rows are landmarks (Nyström): left-out loss {loss:.4g} with all of them, {half[3]:.4g} with half, so "
-        f"that more would gain less than about {max(half[3] - loss, 0.0):.2g}; {100 * lost:.2g} % of the kernel's trace "
-        "is lost"
-    )
-    return Solution(z, coefficients, offset, scores, r, np.ones(n), whole=False, notes=(note,)), loss
+    candidate, kind = found.candidate, found.rival.kind
+    n, draw = len(rows), np.random.default_rng([seed, 1]).permutation(len(rows))
+    large = float(n) * count * count > SINGLE
+    pair = _pair_seconds(candidate, kind, rows[draw[:PROBED]], np.float32 if large else np.float64)
+    used, m = budget.fitting(n, count, min(KEPT, n), pair)
+    own = np.arange(n) if used == n else np.sort(draw[:used])
+    kept = _kept(problem.blocks, own, draw[m:used][::-1] if used - m >= LEAST else draw[:used])
+    mine = problem if used == n else problem.part(own)
+    chosen = np.random.default_rng([seed, 2]).permutation(np.sort(draw[:m]))
+    z = candidate.inputs(rows[chosen])
+    inner = np.asarray(kernel_matrix(candidate.model, z, None, kind), dtype=np.float64)
+    sums = Landmarks(inner, mine.targets, mine.weights, kept=kept, single=large)
+    del inner
+    narrow = z.float() if large else z
+    for start in range(0, used, BLOCK):
+        x = candidate.inputs(rows[own[start : start + BLOCK]])
+        sums.add(np.asarray(kernel_matrix(candidate.model, x.to(narrow.dtype), narrow, kind)))
+        if budget.progress is not None:
+            done = min(start + BLOCK, used)
+            budget.progress(done / used, budget.of_landmarks(used - done, m, len(kept), pair))
+    part = mine.part(kept)
+    unit = sums.unit
+    ridges = unit * RIDGES if ridge is None else np.array([max(float(ridge), 1e-10 * unit)])
+    whole, half = (_best_ridge(sums, part, ridges, metric, found.relative, size) for size in (m, max(m // 2, 1)))
+    loss, r, scores = whole
+    solution = sums.solve(r)
+    lost = sums.lost(diagonal_of(candidate.model, candidate.inputs(rows[own[kept[:LOOKED]]]), kind), LOOKED)
+    seen = "" if len(kept) == n else f" on {len(kept)} rows"
+    notes = [
+        f"{m} of {n} rows are landmarks (Nyström): left-out loss {loss:.4g}{seen} with all of them, {half[0]:.4g} with half, so "
+        f"that more would gain less than about {max(half[0] - loss, 0.0):.2g}; {100 * lost:.2g} % of the kernel's trace is lost"
+    ]
+    if used < n:
+        notes.append(f"max_seconds left time for {used} of {n} rows, drawn at random")
+    if m < count:
+        notes.append(f"max_seconds or max_memory left room for {m} landmarks instead of {count}")
+    spread = np.ones(len(kept))
+    return Solution(
+        z, solution.coefficients, solution.offset, scores, r, spread, own[kept], whole=False, notes=tuple(notes)
+    ), loss
 
 
-def _lost(candidate: Candidate, kind: str, rows: Array, phi: Array) -> float:
-    """The share of the kernel's trace that the features leave out, from up to 400 rows."""
-    some = np.arange(0, len(rows), max(1, len(rows) // 400))
-    own = diagonal_of(candidate.model, candidate.inputs(rows[some]), kind)
-    return max(1 - float((phi[some] ** 2).sum()) / float(own.sum()), 0.0)
+def _pair_seconds(candidate: Candidate, kind: str, rows: Array, dtype: type) -> float:
+    """Processor seconds of one value of the kernel between rows, from a small block."""
+    x = candidate.inputs(rows).to(torch.from_numpy(np.empty(0, dtype)).dtype)
+    began = processor_seconds()
+    kernel_matrix(candidate.model, x[: len(x) // 2 + 1], x, kind)
+    return (processor_seconds() - began) / ((len(x) // 2 + 1) * len(x))
+
+
+def _kept(blocks: NDArray[np.int64] | None, own: NDArray[np.int64], draw: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Places among the rows ``own`` of those whose left-out errors are measured: up to some thousand, with their whole blocks."""
+    if len(own) <= KEPT:
+        return np.arange(len(own))
+    if blocks is None:
+        return np.sort(np.searchsorted(own, draw[:KEPT]))
+    mine = blocks[own]
+    sizes = np.bincount(mine, minlength=int(mine.max()) + 1)
+    order = blocks[draw]
+    first = order[np.sort(np.unique(order, return_index=True)[1])]  # blocks as their first rows come up
+    few = sizes[first].cumsum() <= KEPT
+    few[0] = True
+    return np.flatnonzero(np.isin(mine, first[few]))[: 4 * KEPT]
+
+
+def _best_ridge(
+    sums: Landmarks, part: Problem, ridges: Array, metric: str, start: float, count: int
+) -> tuple[float, float, Array]:
+    """The loss, the ridge and the left-out scores where the loss of the first ``count`` landmarks is lowest.
+
+    Counts of errors do not fall and rise once along the ridges: all are tried, or every second where a ridge is dear.
+    """
+    tried: dict[int, tuple[float, float, Array]] = {}
+
+    def loss(k: int) -> float:
+        if k not in tried:
+            scores = sums.left_out(float(ridges[k]), part.blocks, count)
+            tried[k] = float(losses(scores, part, metric).mean()), float(ridges[k]), scores
+        return tried[k][0]
+
+    first = int(np.abs(np.log(ridges / sums.unit / start)).argmin())
+    if metric in ("error", "balanced"):
+        return tried[min(range(0, len(ridges), 1 if count <= FEW else 2), key=loss)]
+    return tried[downhill(loss, first, len(ridges))]
 
 
 def diagonal_of(model: KernelModel, x: Tensor, kind: str) -> Array:
@@ -111,20 +167,6 @@ def diagonal_of(model: KernelModel, x: Tensor, kind: str) -> Array:
     blocks = [np.diag(np.asarray(kernel_matrix(model, part, None, kind))) for part in x.split(50)]
     found: Array = np.concatenate(blocks).astype(np.float64)
     return found
-
-
-def _featured(phi: Array, problem: Problem, metric: str, ridge: float | None) -> tuple[RidgePath, float, Array, float]:
-    """The best ridge on features: path, ridge, left-out scores and loss."""
-    path = RidgePath.of_features(phi, problem.weights)
-    ridges = path.scale * RIDGES if ridge is None else np.array([max(float(ridge), 1e-10 * path.scale)])
-    best: tuple[float, float, Array] | None = None
-    for r in ridges:  # one by one: all at once would hold n x outputs x ridges
-        (scores,) = left_out(path, problem, [r])
-        loss = float(losses(scores, problem, metric).mean())
-        if best is None or loss < best[0]:
-            best = loss, float(r), scores
-    assert best is not None
-    return path, best[1], best[2], best[0]
 
 
 def by_margins(found: Found, x: Tensor, problem: Problem, *, metric: str, seed: int) -> Solution:

@@ -21,8 +21,18 @@ from priorscope.models import UserNetwork
 from priorscope.sklearn._by_task import EitherTask, classifies
 from priorscope.sklearn._estimator import only_if
 from priorscope.sklearn._inner_split import inner_split
-from priorscope.sklearn._own_network import OwnNetwork, asked, is_own, loaded, own_recipe
-from priorscope.sklearn._reading import as_array, reading, readings_of_own
+from priorscope.sklearn._own_network import (
+    OwnNetwork,
+    asked,
+    backbone_of,
+    first_taken,
+    fitted_network,
+    from_weights,
+    is_own,
+    loaded,
+    own_recipe,
+)
+from priorscope.sklearn._reading import Reading, as_array, reading, readings_of_own
 from priorscope.sklearn._recipe import Recipe, recipe_of
 from priorscope.sklearn._targets import Targets, read_targets
 
@@ -55,7 +65,7 @@ class TrainedNetwork(EitherTask):
         train: a function of your own that trains a network of yours, called with the module, its inputs (a tensor, or parts by
             name) and the targets, and with those of ``seed``, ``max_seconds`` that it names; it may return another module.
         from_weights: whether a network of yours starts from the weights that it came with and gets inputs as they came, instead
-            of being drawn again by ``random_state`` for standardised ones.
+            of being drawn again by ``random_state`` for standardised ones. Its last layer is new, fitted to frozen features.
         input_shape: of one row, such as (1, 8, 8), for rows that are flattened images or series.
         fields: the parts of inputs that are laid one after the other, such as tokens and their mask
             (:class:`priorscope.contracts.Fields`); dictionaries of arrays need none.
@@ -144,15 +154,19 @@ class TrainedNetwork(EitherTask):
         outputs, classes = given.scaled.shape[1], given.labels is not None
         shape = self.input_shape or tuple(getattr(X, "shape", (1, 1))[1:])
         embeds, sequential = asked(model, shape, outputs)
-        whole = embeds if self.tokens is None else self.tokens
-        as_came = whole or self.from_weights
-        readings = readings_of_own(
-            self, X, y, self.input_shape, self.fields, standardise=not as_came, sequential=sequential
-        )
-        self.reading_, x, recipe = own_recipe(
-            model, readings, outputs, classes=classes, seed=seed, kept=self.from_weights, tokens=whole
-        )
-        return recipe, x
+        tokens = embeds if self.tokens is None else self.tokens
+        plain = not (tokens or self.from_weights)
+        readings = readings_of_own(self, X, y, self.input_shape, self.fields, standardise=plain, sequential=sequential)
+        if self.from_weights and self.train is None:
+            self.reading_, x, trained = first_taken(readings, lambda how, x: backbone_of(model, how, x, tokens=tokens))
+            loss = self.loss or ("cross-entropy" if classes else "squared")
+            return from_weights(trained, x, given, loss, seed), x
+
+        def fitted(how: Reading, x: Tensor) -> UserNetwork:
+            return fitted_network(model, how, x, outputs, seed, tokens=tokens, odds=classes and outputs == 2)
+
+        self.reading_, x, network = first_taken(readings, fitted)
+        return own_recipe(network, len(x), outputs, seed, kept=self.from_weights), x
 
     def _train(self, recipe: Recipe, x: Tensor, given: Targets, seed: int, began: float) -> None:
         """Train the network of the recipe, on the rows that are not held out, in what is left of the seconds."""

@@ -11,7 +11,7 @@ from priorscope.contracts import kernel_matrix
 from priorscope.inference import FeatureMachine, FeatureSetting, RidgePath, feature_map
 from priorscope.inference.kernels._feature_plan import Learning
 from priorscope.inference.kernels._feature_search import plan_features
-from priorscope.inference.ridge import by_landmarks, mean_eigenvalue, solved
+from priorscope.inference.ridge import Landmarks, mean_eigenvalue, solved
 from priorscope.models import Architecture, Dense
 
 LAPLACE = ps.models.laplace()
@@ -25,6 +25,13 @@ def draw(*shape, seed=0):
 
 def rows(x, y):
     return SimpleNamespace(inputs=x, targets=y.reshape(len(x), -1))
+
+
+def by_landmarks(blocks, inner, targets, weights, ridge):
+    sums = Landmarks(inner, targets, weights)
+    for block in blocks:
+        sums.add(block)
+    return sums.solve(ridge)
 
 
 def test_one_ridge_is_that_of_the_path():

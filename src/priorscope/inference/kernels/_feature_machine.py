@@ -21,7 +21,7 @@ from priorscope.inference.kernels._feature_map import FeatureSetting
 from priorscope.inference.kernels._feature_plan import FeaturePlan, FeatureStart, Learning
 from priorscope.inference.kernels._feature_race import race_features
 from priorscope.inference.kernels._feature_search import plan_features
-from priorscope.inference.ridge import RidgeSolution, by_landmarks, mean_eigenvalue, solved
+from priorscope.inference.ridge import Landmarks, RidgeSolution, mean_eigenvalue, solved
 
 __all__ = ["FeatureMachine", "FittedFeatures"]
 
@@ -279,7 +279,10 @@ def _solve(learning: Learning, z: Learning, model: FeatureKernel, relative: floa
                 yield np.asarray(kernel_matrix(model, part, z.x, z.kind), dtype=np.float64)
 
         ridge = relative * mean_eigenvalue(inner, np.ones(len(inner)))
-        found = by_landmarks(blocks(), inner, learning.targets, learning.weights, ridge)
+        sums = Landmarks(inner, learning.targets, learning.weights)
+        for block in blocks():
+            sums.add(block)
+        found = sums.solve(ridge)
         fitted = np.concatenate([block @ found.coefficients for block in blocks()]) + found.offset
         missed = fitted - learning.targets
     return found, float((missed**2).mean())

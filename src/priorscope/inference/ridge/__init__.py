@@ -2,15 +2,16 @@
 
 from priorscope.inference.ridge._blocks import block_rows, solve_blocks
 from priorscope.inference.ridge._grid import RIDGES, downhill
+from priorscope.inference.ridge._landmarks import Landmarks
 from priorscope.inference.ridge._path import RidgePath
-from priorscope.inference.ridge._solution import RidgeSolution, by_landmarks, inverse_of, mean_eigenvalue, solved
+from priorscope.inference.ridge._solution import RidgeSolution, inverse_of, mean_eigenvalue, solved
 
 __all__ = [
     "RIDGES",
+    "Landmarks",
     "RidgePath",
     "RidgeSolution",
     "block_rows",
-    "by_landmarks",
     "downhill",
     "inverse_of",
     "mean_eigenvalue",

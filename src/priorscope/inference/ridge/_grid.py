@@ -18,9 +18,9 @@ Example:
 
 
 def downhill(loss: Callable[[int], float], start: int, count: int = len(RIDGES)) -> int:
-    """The place on a grid where a loss is lowest, reached step by step from ``start``: three losses if it starts there.
+    """The place on a grid where a loss is lowest, reached from ``start`` by growing, then shrinking steps: three losses at least.
 
-    Left-out losses fall and rise once along the ridges, so that the first place with two higher neighbours is the lowest one.
+    Left-out losses fall and rise once along the ridges, so that a place with two higher neighbours is the lowest one.
 
     Example:
         >>> downhill(lambda k: (k - 7) ** 2, 5, 22)
@@ -34,8 +34,11 @@ def downhill(loss: Callable[[int], float], start: int, count: int = len(RIDGES))
         return seen[k]
 
     best = min(max(start, 0), count - 1)
-    while True:
-        lower = min((best, best + 1, best - 1), key=at)
-        if lower == best:
-            return best
-        best = lower
+    way = min((0, 1, -1), key=lambda d: at(best + d))
+    step = 1
+    while way and at(best + way * step) < at(best):
+        best += way * step
+        step *= 2
+    while step := step // 2:
+        best = min((best, best + step, best - step), key=at)
+    return best

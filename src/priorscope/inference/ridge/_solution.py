@@ -1,8 +1,7 @@
-"""Kernel ridge regression with an intercept at one ridge: by Cholesky on all rows, or on landmarks."""
+"""Kernel ridge regression with an intercept at one ridge, by a Cholesky factor."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +12,7 @@ from priorscope.inference.ridge._factor import left_out_of_factor
 from priorscope.inference.ridge._path import RidgePath
 from priorscope.printing import printed
 
-__all__ = ["RidgeSolution", "by_landmarks", "inverse_of", "mean_eigenvalue", "solved"]
+__all__ = ["LEAST", "RidgeSolution", "inverse_of", "mean_eigenvalue", "solved"]
 
 Array = NDArray[np.float64]
 LEAST = 1e-10  # ridge in units of the mean eigenvalue below which a kernel counts as singular
@@ -108,44 +107,3 @@ def inverse_of(kernel: Array, ridge: float) -> Array:
     ones = found.sum(0)
     found -= np.outer(ones, ones / ones.sum())
     return found
-
-
-def by_landmarks(blocks: Iterable[Array], inner: Array, targets: Array, weights: Array, ridge: float) -> RidgeSolution:
-    r"""The same among functions :math:`\sum_j c_j K(\cdot, z_j)` of landmarks z (Nyström), by features of their number.
-
-    With :math:`K_{zz} = LL^\top` the features :math:`\phi(x) = L^{-1}K_z(x)` turn :math:`\|f\|^2` into the square of their
-    coefficients (Williams & Seeger 2001), and keep the digits that normal equations in c would lose. ``blocks`` of rows of
-    :math:`K(x, z)` (n, m) come one by one and none is kept; ``inner`` is :math:`K(z, z)`; ``ridge`` counts as for all rows.
-    Sums are taken about the mean over the landmarks, so that little is lost when the mean over rows comes off them.
-
-    Example:
-        >>> K = np.array([[2.0, 1.0, 0.0], [1.0, 2.0, 0.0], [0.0, 0.0, 2.0]])
-        >>> found = by_landmarks([K[:2], K[2:]], K, np.array([[0.0], [1.0], [5.0]]), np.ones(3), 1e-8)  # it interpolates
-        >>> (K @ found.coefficients + found.offset).round(6).ravel().tolist()
-        [0.0, 1.0, 5.0]
-    """
-    m, total = len(inner), weights.sum()
-    K = inner.copy()
-    K[np.diag_indices_from(K)] += LEAST * np.trace(inner) / m
-    factor = sla.cholesky(K, lower=True, overwrite_a=True, check_finite=False)
-    shift = sla.solve_triangular(factor, inner.mean(0), lower=True, check_finite=False)
-    y_mean = weights @ targets / total
-    normal = np.zeros((m, m), order="F")
-    right, sums, start = np.zeros((m, targets.shape[1])), np.zeros(m), 0
-    for block in blocks:
-        rows = slice(start, start + len(block))
-        start = rows.stop
-        root = np.sqrt(weights[rows])
-        phi = sla.solve_triangular(factor, block.T, lower=True, check_finite=False)  # (m, rows)
-        phi = np.asfortranarray((phi - shift[:, None]) * root)
-        normal = sla.blas.dsyrk(1.0, phi, 1.0, normal, lower=1, overwrite_c=1)  # below the diagonal
-        right += phi @ (root[:, None] * (targets[rows] - y_mean))
-        sums += phi @ root
-    if start != len(targets):
-        raise ValueError(f"by_landmarks needs blocks of {len(targets)} rows in all; got {start}.")
-    normal -= np.outer(sums, sums / total)
-    r = max(ridge, LEAST * float(np.trace(normal)) / m)
-    normal[np.diag_indices_from(normal)] += r
-    inside = sla.solve(normal, right, lower=True, assume_a="pos", check_finite=False)
-    c = sla.solve_triangular(factor, inside, lower=True, trans="T", check_finite=False)
-    return RidgeSolution(c, y_mean - (shift + sums / total) @ inside, r)

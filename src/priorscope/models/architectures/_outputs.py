@@ -13,7 +13,9 @@ _NAMES = ("logits", "prediction", "predictions", "pred", "output", "outputs", "o
 _STATES = ("pooler_output", "last_hidden_state")
 
 
-def predictions(given: object, n: int, module: nn.Module | None = None) -> tuple[Tensor, list[str]]:
+def predictions(
+    given: object, n: int, module: nn.Module | None = None, pooled: bool = False
+) -> tuple[Tensor, list[str]]:
     """Predictions (n, outputs) in what a network gave for ``n`` samples, and what was taken, in words.
 
     Example:
@@ -32,7 +34,10 @@ def predictions(given: object, n: int, module: nn.Module | None = None) -> tuple
     if not isinstance(out, Tensor):
         raise TypeError(f"a network must give a tensor (n, outputs); got {type(given).__name__}.")
     if out.ndim > 2 and out[0].numel() > out.shape[1]:
-        if out.ndim == 3:
+        if pooled and out.ndim > 3:
+            out, note = out.flatten(2).mean(2), "gives maps; their mean over places is taken"
+            notes.append(note)
+        elif out.ndim == 3:
             out, note = _position(out, module)
             notes.append(note)
         else:

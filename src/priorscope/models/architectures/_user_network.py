@@ -39,6 +39,7 @@ class UserNetwork(nn.Module):
         self.build: Callable[[int], nn.Module] | None = None
         self.sample: Tensor | None = None
         self.given = outputs  # how many outputs it has, up to those wanted
+        self.pooled = False  # outputs are maps, of which the mean over places is taken
         self.odds = False  # its one output is the logarithm of the odds of the second of two classes
 
     @property
@@ -56,7 +57,7 @@ class UserNetwork(nn.Module):
         out = self.way.call(self.module, x)
         if self.way.first:
             out = _rows_first(out)
-        return predictions(out, len(x), self.module)
+        return predictions(out, len(x), self.module, pooled=self.pooled)
 
     @classmethod
     def fit(
@@ -71,21 +72,24 @@ class UserNetwork(nn.Module):
         live: bool = False,
         fields: Fields | None = None,
         odds: bool = False,
+        pooled: bool = False,
     ) -> UserNetwork:
         """The network, with the first way of handing over the samples that it accepts.
 
         ``scaling`` tells what standardising did to the samples: tokens are handed over as they came; ``fields`` which named
         parts they hold. ``odds`` takes one output, where two are wanted, as the logarithm of the odds of the second class.
-        ``live`` says that it will be trained in training mode, so that notes tell nothing of frozen normalisation and dropout.
+        ``pooled`` averages maps of outputs over places. ``live`` says that it will be trained in training mode, so that notes
+        tell nothing of frozen normalisation and dropout.
         """
         label = name or type(module).__name__
         module = copy.deepcopy(module).float().eval()
         sample = sample.float()
-        if not any(p.requires_grad for p in module.parameters()):
+        if not pooled and not any(p.requires_grad for p in module.parameters()):
             raise ValueError(f"{label} has no parameters that require gradients, so there is nothing to train.")
         first: Exception | None = None
         for way in ways(tuple(sample.shape[1:]), module, scaling, sample, fields):
             network = cls(module, outputs, way)
+            network.pooled = pooled
             try:
                 with torch.no_grad():
                     out = network(sample[:3])

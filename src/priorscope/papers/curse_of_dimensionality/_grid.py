@@ -49,6 +49,9 @@ def intervention_grid(scale: str) -> list[Point]:
         "paper": [(PUBLISHED, 5), ({**LOCAL, "steps": 3000}, 10)],
     }[scale]
     points: list[Point] = []
+    if scale == "small":  # at 2,000 images the two do not come apart; rates and decay by which networks fit
+        far: Point = {**CIFAR, "n": 20_000, "steps": 5000, "rate": 0.1, "decay": 5e-4}
+        points += _cells("vec", "nn+", far, range(4), ("O(c)⊗I", "O(c)^d"))
     for sizes, draws in shapes:
         seeds = range(draws)
         points += _cells("vec", "nn+", sizes, seeds, ("O(c)⊗I", "O(c)^d"))

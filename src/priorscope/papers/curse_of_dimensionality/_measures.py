@@ -17,6 +17,7 @@ __all__ = [
     "drop_outside",
     "drops",
     "inclusion",
+    "lead",
     "largest_change_inside",
     "nearer",
     "separation",
@@ -112,9 +113,25 @@ def _difference(wide: pd.DataFrame, one: tuple[str, str, str], other: tuple[str,
     return (wide[one] - wide[other]).dropna()
 
 
-def separation(table: pd.DataFrame, data: str) -> Interval:
-    """NN+: accuracy of VEC under O(c)⊗I minus under O(c)^d, over draws."""
-    return over_draws(_difference(_by_draw(table, data), ("nn+", "vec", "O(c)⊗I"), ("nn+", "vec", "O(c)^d")))
+def separation(table: pd.DataFrame, data: str) -> Measured:
+    """NN+: accuracy of VEC under O(c)⊗I minus under O(c)^d, over draws, at the most images."""
+    cells = table[
+        (table.part == "accuracy") & (table.variant == "nn+") & (table.system == "vec") & (table.data == data)
+    ]
+    if cells.empty:
+        raise NotMeasured(f"there are no such runs on {data}")
+    wide = cells[cells.n == cells.n.max()].pivot_table(
+        index="seed", columns=["variant", "system", "group"], values="accuracy"
+    )
+    upright, turned = (("nn+", "vec", group) for group in ("O(c)⊗I", "O(c)^d"))
+    difference = _difference(wide, upright, turned)
+    means = f"{wide[upright].mean():.3f} and {wide[turned].mean():.3f} at n = {cells.n.max():.0f}"
+    return Measured(over_draws(difference), means)
+
+
+def lead(table: pd.DataFrame, data: str) -> Interval:
+    """NN+: accuracy of GAP minus that of VEC under O(c)⊗I, over draws: what MixUp could close."""
+    return over_draws(_difference(_by_draw(table, data), ("nn+", "gap", "O(c)⊗I"), ("nn+", "vec", "O(c)⊗I")))
 
 
 def closing(table: pd.DataFrame, data: str) -> Measured:

@@ -39,6 +39,7 @@ def run(point: Point) -> Metrics:
         width=max(point["width"] // 3, 2) if point["system"] == "lcn" else point["width"],  # d times as many filters
         steps=point["steps"],
         seed=point["seed"],
+        **{name: point[name] for name in ("rate", "decay") if name in point},
     )
     infinite = point["variant"] == "ntk"
     return {"accuracy": score(predicted, dataset), "inside": inside(point["system"], point["group"], infinite)}

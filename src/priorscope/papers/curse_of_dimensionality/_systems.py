@@ -71,7 +71,7 @@ def architecture(name: str, depth: int = 2, window: int = 4) -> models.Architect
     return found
 
 
-def trainer(variant: str, steps: int, batch: int) -> GradientDescent:
+def trainer(variant: str, steps: int, batch: int, rate: float = 0.02, decay: float = 5e-3) -> GradientDescent:
     """NN: momentum, small rate, no L2, centred. NN+: larger rate, L2, not centred. NN++: NN+ with MixUp.
 
     The rates are ours (the paper gives none): 0.01 and 0.02 with momentum 0.9; at 0.1 some systems diverge. MixUp's Beta law
@@ -81,9 +81,9 @@ def trainer(variant: str, steps: int, batch: int) -> GradientDescent:
         return GradientDescent(learning_rate=0.01, momentum=0.9, steps=steps, batch_size=batch, centre=True, record=2)
     mixup = 1.0 if variant == "nn++" else 0.0
     return GradientDescent(
-        learning_rate=0.02,
+        learning_rate=rate,
         momentum=0.9,
-        weight_decay=5e-3,
+        weight_decay=decay,
         steps=steps,
         batch_size=batch,
         mixup=mixup,
@@ -103,14 +103,18 @@ def predictions(
     members: int = 1,
     depth: int = 2,
     batch: int = 64,
+    **options: float,
 ) -> Tensor:
-    """Test predictions (n, outputs), the mean over ``members`` initialisations; kernels with ridge 0.01."""
+    """Test predictions (n, outputs), the mean over ``members`` initialisations; kernels with ridge 0.01.
+
+    ``options`` are the rate and decay of the :func:`trainer`.
+    """
     side = dataset.input_shape[-1]
     arch = architecture(system, depth, window=4 if side % 4 == 0 else side // 2)
     if variant == "ntk":
         return KernelRegression(kind="ntk", ridge=1e-2).fit(arch, dataset).predict(dataset.test.inputs)
     shape, outputs = tuple(dataset.input_shape), dataset.n_outputs
-    descent = trainer(variant, steps, batch)
+    descent = trainer(variant, steps, batch, **options)
     # uncentred networks start at random outputs of size 1: larger targets keep that start from drowning the labels
     size = 1.0 if variant == "nn" else TARGET_SIZE
     train = SimpleNamespace(inputs=dataset.inputs, targets=size * dataset.targets, task=dataset.task)

@@ -164,7 +164,9 @@ def best_inside(table: pd.DataFrame) -> Measured:
     rows = rows[rows["worth_it"].astype(bool)]
     if rows.empty:
         raise NotMeasured("the forecast never says to stop early")
-    hits = {f"{data} {100 * rate:g} %": _inside(part) for (data, rate), part in rows.groupby(["data", "rate"])}
+    hits = {
+        f"{data} {100 * float(str(rate)):g} %": _inside(part) for (data, rate), part in rows.groupby(["data", "rate"])
+    }
     every = [hit for part in hits.values() for hit in part]
     cells = {name: share_interval(part) for name, part in hits.items()}
     worst = min(cells.values(), key=lambda cell: cell.value)
