@@ -100,7 +100,9 @@ def f1(values: Labels, labels: Labels) -> Measured:
         >>> f1(np.array([1, 1, 0]), np.array([1, 0, 0])).value.__round__(3)
         0.333
     """
-    kinds = [1] if max(int(labels.max()), int(values.max())) == 1 else sorted(set(labels.tolist()) | set(values.tolist()))
+    kinds = (
+        [1] if max(int(labels.max()), int(values.max())) == 1 else sorted(set(labels.tolist()) | set(values.tolist()))
+    )
     scores, influences = [], []
     for c in kinds:
         p, q = (values == c).astype(float), (labels == c).astype(float)

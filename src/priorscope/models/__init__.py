@@ -36,10 +36,10 @@ from priorscope.models.equivariant.spheres._networks import planar_cnn, spherica
 from priorscope.models.equivariant.steerable._networks import steerable_cnn, voxel_cnn
 from priorscope.models.kernels._covariance import Covariance
 from priorscope.models.kernels._kernel import Kernel
-from priorscope.models.kernels._remembered import RememberedKernel
 from priorscope.models.kernels._mapped_inputs import MappedInputs
 from priorscope.models.kernels._mapped_patches import MappedPatches
 from priorscope.models.kernels._need import Need
+from priorscope.models.kernels._remembered import RememberedKernel
 from priorscope.models.kernels.classical._radial import RadialKernel, gaussian, laplace, matern
 from priorscope.models.layers._activation import Activation
 from priorscope.models.layers._attention import Attention

@@ -89,14 +89,20 @@ def _curve(race: Race, record: Record, standing: Standings) -> ErrorCurve:
     noise = np.array([record.standard_error(r, race.ladder) for r in rungs])
     tested = np.array([sum(len(t.measured.influence) for t in record.trials[r].values()) for r in rungs])
     if race.metric.percent:  # Wilson's interval (1927): no mistake at all leaves room upwards
-        count = np.clip(np.divide(errors * (1 - errors), noise**2, out=tested.astype(float), where=noise > 0), 1.0, tested)
+        count = np.clip(
+            np.divide(errors * (1 - errors), noise**2, out=tested.astype(float), where=noise > 0), 1.0, tested
+        )
         centre = (errors + _Z**2 / (2 * count)) / (1 + _Z**2 / count)
-        half = _Z * np.sqrt(np.maximum(errors * (1 - errors), 0.0) / count + _Z**2 / (4 * count**2)) / (1 + _Z**2 / count)
+        half = (
+            _Z * np.sqrt(np.maximum(errors * (1 - errors), 0.0) / count + _Z**2 / (4 * count**2)) / (1 + _Z**2 / count)
+        )
         low, high = np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)
     else:
         low, high = np.maximum(errors - _Z * noise, 0.0), errors + _Z * noise
     sizes = np.array([race.ladder.sizes[r] for r in rungs])
-    return ErrorCurve(sizes, errors, np.minimum(low, errors), np.maximum(high, errors), standing.each[record.contender.name])
+    return ErrorCurve(
+        sizes, errors, np.minimum(low, errors), np.maximum(high, errors), standing.each[record.contender.name]
+    )
 
 
 def _cost(race: Race, record: Record) -> float:
@@ -120,4 +126,10 @@ def _ended(race: Race, record: Record) -> str:
 
 def _time(seconds: float) -> str:
     """Seconds in words."""
-    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.0f} h"
+    return (
+        f"{seconds:.0f} s"
+        if seconds < 100
+        else f"{seconds / 60:.0f} min"
+        if seconds < 6000
+        else f"{seconds / 3600:.0f} h"
+    )

@@ -7,7 +7,17 @@ import re
 __all__ = ["DEFAULT", "seconds_of"]
 
 DEFAULT = 60.0  # processor seconds: what a person waits for
-_UNITS = {"": 1.0, "s": 1.0, "sec": 1.0, "second": 1.0, "min": 60.0, "m": 60.0, "minute": 60.0, "h": 3600.0, "hour": 3600.0}
+_UNITS = {
+    "": 1.0,
+    "s": 1.0,
+    "sec": 1.0,
+    "second": 1.0,
+    "min": 60.0,
+    "m": 60.0,
+    "minute": 60.0,
+    "h": 3600.0,
+    "hour": 3600.0,
+}
 _WORDS = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*([a-z]*?)s?\s*")
 
 

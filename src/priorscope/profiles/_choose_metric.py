@@ -27,7 +27,9 @@ def choose_metric(
     if asked is not None:
         metric = metric_of(asked)
         if metric.for_classes and not classes:
-            raise ValueError(f"{metric.value} needs classes; these targets are numbers. Use rmse, mae, r2 or squared-error.")
+            raise ValueError(
+                f"{metric.value} needs classes; these targets are numbers. Use rmse, mae, r2 or squared-error."
+            )
         if classes and metric in (Metric.RMSE, Metric.MAE, Metric.MAPE, Metric.R2):
             raise ValueError(f"{metric.value} is for numbers; these targets are classes. Use misclassification.")
         return metric, ""

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from sklearn.base import BaseEstimator, clone
 
 from priorscope.judge import Metric
-
 from priorscope.profiles._kind import Kind
 from priorscope.sklearn import BalancedDecision
 
@@ -55,7 +54,9 @@ class Contender:
     @property
     def title(self) -> str:
         """Words first, the short name behind them where it says more."""
-        return self.words if self.offered or not self.words or self.name == self.words else f"{self.words} ({self.name})"
+        return (
+            self.words if self.offered or not self.words or self.name == self.words else f"{self.words} ({self.name})"
+        )
 
 
 def decided(estimator: BaseEstimator, metric: Metric) -> BaseEstimator:

@@ -15,7 +15,14 @@ from priorscope.profiles._kind import Kind
 from priorscope.profiles._problem import Problem
 from priorscope.sklearn import KernelMachine, Rescale, Shrink, TrainedNetwork, Tuned
 
-__all__ = ["classical_contenders", "default_contenders", "kernel_contender", "network_contenders", "rescaled", "small_shape"]
+__all__ = [
+    "classical_contenders",
+    "default_contenders",
+    "kernel_contender",
+    "network_contenders",
+    "rescaled",
+    "small_shape",
+]
 
 _EXACT = 5000  # rows up to which kernel machines solve exactly
 _SIDE = 14  # to which larger images are averaged for convolutional kernels: pooled ones cost the fourth power of it
@@ -34,7 +41,9 @@ def small_shape(shape: tuple[int, ...], side: int | None = None) -> tuple[int, .
     return (shape[0], min(shape[1], side or _LENGTH)) if len(shape) == 2 else shape
 
 
-def kernel_contender(candidate: Candidate, problem: Problem, *, features: bool = False, resize: int | None = None) -> Contender:
+def kernel_contender(
+    candidate: Candidate, problem: Problem, *, features: bool = False, resize: int | None = None
+) -> Contender:
     """The kernel machine of an architecture: its ridge, and which of its two kernels, by left-out rows of each fit.
 
     A convolutional kernel remembers: its values between rows do not hang on the rows it is fitted to.
@@ -46,7 +55,11 @@ def kernel_contender(candidate: Candidate, problem: Problem, *, features: bool =
         machine = KernelMachine(named, task=problem.task, features="learn" if features else None)
         more = Contender(candidate.name, candidate.words, Kind.KERNEL, machine, "kernel", 1.6, 0.5 if features else 0.1,
                          candidate, flattens=_EXACT)  # fmt: skip
-        return replace(more, name=f"{candidate.name} + features", words=f"{candidate.words}, features learnt") if features else more
+        return (
+            replace(more, name=f"{candidate.name} + features", words=f"{candidate.words}, features learnt")
+            if features
+            else more
+        )
     small = small_shape(problem.shape, resize)
     model = RememberedKernel(candidate.model)  # type: ignore[arg-type]  # one with a kernel
     machine = KernelMachine(model, task=problem.task, inputs="raw", input_shape=small, whiten=False, flips=False)
@@ -97,14 +110,26 @@ def network_contenders(problem: Problem) -> list[Contender]:
             "positional": ("convolutional network that keeps places", "positional network"),
         }
         return [
-            Contender(name, words, Kind.NETWORK, TrainedNetwork(model, task=problem.task, input_shape=shape), "network", 0.5, 1.5)
+            Contender(
+                name,
+                words,
+                Kind.NETWORK,
+                TrainedNetwork(model, task=problem.task, input_shape=shape),
+                "network",
+                0.5,
+                1.5,
+            )
             for model, (words, name) in said.items()
         ]
     dense = TrainedNetwork("dense", task=problem.task)
-    return [Contender("dense network", "eight dense networks that share weights", Kind.NETWORK, dense, "network", 0.6, 1.5)]
+    return [
+        Contender("dense network", "eight dense networks that share weights", Kind.NETWORK, dense, "network", 0.6, 1.5)
+    ]
 
 
-def default_contenders(problem: Problem, *, networks: bool, classical: bool, resize: int | None) -> tuple[list[Contender], list[str]]:
+def default_contenders(
+    problem: Problem, *, networks: bool, classical: bool, resize: int | None
+) -> tuple[list[Contender], list[str]]:
     """Everybody who takes part by default, and notes on who does not."""
     shape = small_shape(problem.shape, resize)
     found, notes = default_candidates(shape)

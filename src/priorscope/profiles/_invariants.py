@@ -88,4 +88,7 @@ def invariants(race: Race) -> list[Contender]:
 
 def _call(candidate: Candidate) -> str:
     """The call that makes an architecture of the tables."""
-    return candidate.code or f"ps.models.{candidate.family}({', '.join(f'{k}={v!r}' for k, v in candidate.options.items())})"
+    return (
+        candidate.code
+        or f"ps.models.{candidate.family}({', '.join(f'{k}={v!r}' for k, v in candidate.options.items())})"
+    )

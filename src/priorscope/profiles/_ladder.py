@@ -94,4 +94,3 @@ class Ladder:
             self.orders[fold] = self.structure.growing(train, self.sizes[-2], self.seed + fold)
         order, marks = self.orders[fold], self.sizes[rung]
         return Part(order[:marks], test)
-

@@ -67,7 +67,9 @@ def learning_of(race: Race) -> Learning:
         if gain > shown:
             each[record.contender.name] = True
         else:
-            each[record.contender.name] = False if gain + shown < max(margin_of(guess, race.metric.percent), 0.0) else None
+            each[record.contender.name] = (
+                False if gain + shown < max(margin_of(guess, race.metric.percent), 0.0) else None
+            )
         if best is None or rows > best[1] or (rows == best[1] and shown < best[0]):
             best = (shown, rows, guess)
     assert best is not None

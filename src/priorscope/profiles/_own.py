@@ -43,7 +43,19 @@ def _by_model(model: object, name: str | None, problem: Problem) -> list[Contend
         return own_contenders(model, problem)
     if is_kernel_model(model):
         candidate = Candidate(label, model, "user", "your model, by its closed-form kernel")
-        return [Contender(label, "", Kind.KERNEL, kernel_contender(candidate, problem).estimator, "kernel", 2.0, 0.5, candidate, True)]
+        return [
+            Contender(
+                label,
+                "",
+                Kind.KERNEL,
+                kernel_contender(candidate, problem).estimator,
+                "kernel",
+                2.0,
+                0.5,
+                candidate,
+                True,
+            )
+        ]
     if not callable(model):
         raise TypeError(
             f"a model must be an estimator, an Architecture, an nn.Module or a factory; got {type(model).__name__}."

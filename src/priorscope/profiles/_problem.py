@@ -79,7 +79,9 @@ def problem_of(data: Dataset, given: Any) -> Problem:
             f"{tuple(data.input_shape)}. Flatten them, or put one axis into the channels."
         )
     if len(data.train) < _FEW_ROWS:
-        raise ValueError(f"a profile needs at least {_FEW_ROWS} rows, to train on some and test on others; got {len(data.train)}.")
+        raise ValueError(
+            f"a profile needs at least {_FEW_ROWS} rows, to train on some and test on others; got {len(data.train)}."
+        )
     rows = data.inputs.numpy().reshape(len(data.train), -1).astype(np.float64, copy=False)
     if bool((rows == rows[:1]).all()):
         raise ValueError(

@@ -22,7 +22,7 @@ from priorscope.profiles._problem import Problem, problem_of
 from priorscope.profiles._progress import Progress, Step
 from priorscope.profiles._race import Race
 from priorscope.profiles._result import Profile, Setting
-from priorscope.profiles._threads import one_thread
+from priorscope.threads import one_thread
 
 __all__ = ["profile"]
 
@@ -123,7 +123,9 @@ def profile(
         race.enter(entrants)
         if candidates is None:
             race.offer_later(offers())
-        setting = Setting(target_error, deep, resize, why, (*loaded.notes, *problem.structure.notes, *notes), level, seed)
+        setting = Setting(
+            target_error, deep, resize, why, (*loaded.notes, *problem.structure.notes, *notes), level, seed
+        )
         steps = Progress(progress)
         aside = _ASIDE * seconds if deep else 0.0
         race.run(max(seconds - aside - (clock.process_time() - began), 0.3 * seconds), steps.tell)

@@ -62,7 +62,13 @@ class _Bar:
         from rich.progress import Progress as Bar
 
         console = Console(stderr=True, force_jupyter=False)
-        self._bar = Bar(TextColumn("{task.description}"), BarColumn(), console=console, transient=True, disable=not console.is_terminal)
+        self._bar = Bar(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
         self._task = self._bar.add_task("profiling", total=1.0)
         self._bar.start()
 

@@ -57,7 +57,9 @@ class Race:
     spent: float = 0.0
     ended: str = ""
     seconds: float = 60.0
-    refused: dict[str, tuple[int, float]] = field(default_factory=dict)  # rung and seconds of the trial not made, by contender
+    refused: dict[str, tuple[int, float]] = field(
+        default_factory=dict
+    )  # rung and seconds of the trial not made, by contender
     _offers: list[Callable[[Race], Sequence[Contender]]] = field(default_factory=list)
 
     def enter(self, contenders: Sequence[Contender]) -> None:
@@ -144,7 +146,12 @@ class Race:
             able = []
             for record in self.measured:
                 behind = [k for k in range(self.ladder.wanted(top)) if k not in record.trials.get(top, {})]
-                if record.failed or record.contender.kind is Kind.AVERAGE or near[record.contender.name] < _CHANCE or not behind:
+                if (
+                    record.failed
+                    or record.contender.kind is Kind.AVERAGE
+                    or near[record.contender.name] < _CHANCE
+                    or not behind
+                ):
                     continue
                 cost = record.cost(min(record.last + 1, top), self.ladder)
                 if cost < _SHARE * left:
@@ -158,7 +165,6 @@ class Race:
             if not record.failed:
                 self.refused.pop(record.contender.name, None)
             self._average(top, end)
-
 
     def _fill(self, end: float, say: Callable[[str], None]) -> None:
         """Measure those who left on all rows too, the cheapest first, while less than a share of the budget is spent."""
@@ -231,7 +237,9 @@ class Race:
             raise
         except Exception as error:  # an optional row may not end the answer
             reason = str(error).split("\n")[0][:300]
-            self.notes.append(f"{contender.name}: could not be fitted to {len(part.train):,} rows ({type(error).__name__}: {reason})")
+            self.notes.append(
+                f"{contender.name}: could not be fitted to {len(part.train):,} rows ({type(error).__name__}: {reason})"
+            )
             record.failed = reason
             return
         if not record.trials and both > _WARM * contender.first and both < 0.1 * left:
@@ -269,7 +277,10 @@ class Race:
         """
         contender = record.contender
         if contender.kind is Kind.AVERAGE:
-            members = [(name, undecided(self.deployed(self.records[name]))) for name, _ in undecided(contender.estimator).members]
+            members = [
+                (name, undecided(self.deployed(self.records[name])))
+                for name, _ in undecided(contender.estimator).members
+            ]
             return decided(Average(members, task=self.problem.task), self.metric)
         last = self.ladder.sizes[record.last]
         allowed = max((t.allowed or 0.0) for t in record.trials[record.last].values())
@@ -280,7 +291,9 @@ class Race:
 
     def _average(self, rung: int, end: float) -> None:
         """Averages of the leading two to four, of different kinds first: chosen on the rung below the last, measured like any other."""
-        if rung >= max(self.ladder.top - 1, 0) and not any(r.contender.kind is Kind.AVERAGE for r in self.records.values()):
+        if rung >= max(self.ladder.top - 1, 0) and not any(
+            r.contender.kind is Kind.AVERAGE for r in self.records.values()
+        ):
             self._form(rung, end)
         for record in self.records.values():
             if record.contender.kind is Kind.AVERAGE:
@@ -290,7 +303,9 @@ class Race:
         """Let averages of those take part who may be best and say how sure they are."""
         standing = self.standings()
         near, top = standing.near(), self.ladder.top
-        most = 0.5 * max(end - clock.process_time(), 0.0) / self.ladder.wanted(top)  # what a member may take for each fold
+        most = (
+            0.5 * max(end - clock.process_time(), 0.0) / self.ladder.wanted(top)
+        )  # what a member may take for each fold
         able = [
             name
             for name in standing.order
@@ -341,7 +356,11 @@ class Race:
                 outputs = _mean_outputs(said, self._shares(part))
                 seconds = [(t.fit_seconds, t.seconds) for t in trials if t is not None]
                 fit, both = (float(sum(s)) for s in zip(*seconds, strict=True))
-                record.add(rung, fold, Trial(judged(self.problem, self.metric, part, outputs), None, fit, both, len(part.train)))
+                record.add(
+                    rung,
+                    fold,
+                    Trial(judged(self.problem, self.metric, part, outputs), None, fit, both, len(part.train)),
+                )
 
 
 def _mean_outputs(said: Sequence[Outputs], shares: NDArray[np.float64] | None) -> Outputs:

@@ -93,7 +93,10 @@ class Record:
         last, size = ladder.sizes[known[-1]], ladder.sizes[rung]
         times = size / last
         tests = len(ladder.part(rung, 0).test) / len(ladder.part(known[-1], 0).test)
-        return float(fit * grown(last, size, growth, self.contender.flattens) + asked * tests * (times if self.contender.curve == "kernel" else 1.0))
+        return float(
+            fit * grown(last, size, growth, self.contender.flattens)
+            + asked * tests * (times if self.contender.curve == "kernel" else 1.0)
+        )
 
     def _seconds(self, rung: int) -> tuple[float, float]:
         """Seconds of fits and of predictions on a rung, in the mean over folds."""
@@ -119,4 +122,3 @@ def _size(outputs: Outputs | None) -> int:
     if outputs is None:
         return 0
     return outputs.values.size + (0 if outputs.probabilities is None else outputs.probabilities.size)
-

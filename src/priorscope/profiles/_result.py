@@ -19,8 +19,8 @@ from priorscope.profiles._kind import Kind
 from priorscope.profiles._progress import Progress
 from priorscope.profiles._race import Race
 from priorscope.profiles._row import Row
-from priorscope.profiles._threads import one_thread
 from priorscope.statistics import Interval
+from priorscope.threads import one_thread
 from priorscope.writing import write_whole
 
 if TYPE_CHECKING:
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     import altair as alt
     from sklearn.base import BaseEstimator
 
+    from priorscope.probes import LabelMove
     from priorscope.profiles._architecture import ArchitectureProfile
     from priorscope.profiles._progress import Step
     from priorscope.profiles.sections import Finding
-    from priorscope.probes import LabelMove
 
 __all__ = ["Profile", "Setting"]
 

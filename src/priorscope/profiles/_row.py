@@ -60,7 +60,9 @@ class ErrorCurve:
 
     def frame(self, metric: Metric, name: str) -> pd.DataFrame:
         """The measured points, one row each."""
-        return pd.DataFrame({"predictor": name, "n": self.sizes, metric.value: [metric.shown(v) for v in self.measured]})
+        return pd.DataFrame(
+            {"predictor": name, "n": self.sizes, metric.value: [metric.shown(v) for v in self.measured]}
+        )
 
 
 @printed

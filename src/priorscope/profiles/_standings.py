@@ -116,7 +116,9 @@ def record_rows(record: Record, rung: int) -> Array:
     return np.concatenate([record.trials[rung][k].measured.influence for k in record.folds(rung)])
 
 
-def standings_of(records: Sequence[Record], ladder: Ladder, metric: Metric, to: float, level: float, seed: int = 0) -> Standings:
+def standings_of(
+    records: Sequence[Record], ladder: Ladder, metric: Metric, to: float, level: float, seed: int = 0
+) -> Standings:
     """Extrapolate everybody who was measured, and draw all errors at ``to`` together."""
     names = tuple(r.contender.name for r in records)
     each = {r.contender.name: extrapolated(r, ladder, metric, to, level) for r in records}
@@ -141,4 +143,6 @@ def standings_of(records: Sequence[Record], ladder: Ladder, metric: Metric, to: 
             draws[:, j] = np.minimum(draws[:, j], top)
     if metric.percent:
         draws = np.minimum(draws, 1.0)
-    return Standings(names, float(to), level, metric.percent, each, draws, sizes, errors, common * np.minimum(size, 1.0))
+    return Standings(
+        names, float(to), level, metric.percent, each, draws, sizes, errors, common * np.minimum(size, 1.0)
+    )

@@ -3,8 +3,8 @@
 from priorscope.sklearn._average import Average, mean_probabilities
 from priorscope.sklearn._balanced_classes import balanced_classes
 from priorscope.sklearn._balanced_decision import BalancedDecision
-from priorscope.sklearn._folds import fit_by_groups
 from priorscope.sklearn._features import LearntFeatures
+from priorscope.sklearn._folds import fit_by_groups
 from priorscope.sklearn._kernel_machine import KernelMachine
 from priorscope.sklearn._ntk import NTKClassifier, NTKRegressor
 from priorscope.sklearn._pretrained import FrozenFeatures, TangentMachine

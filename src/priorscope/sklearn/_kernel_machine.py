@@ -27,6 +27,7 @@ from priorscope.sklearn._rows import Rows, needs_encoding
 from priorscope.sklearn._save import load, save
 from priorscope.sklearn._slopes import column_shares, column_slopes, input_slopes, leading
 from priorscope.sklearn._spread import Spread, radius
+from priorscope.threads import on_one_thread
 
 __all__ = ["KernelMachine"]
 
@@ -121,6 +122,7 @@ class KernelMachine(EitherTask):
 
     # -- fit -----------------------------------------------------------------------------------------------------------
 
+    @on_one_thread
     def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> KernelMachine:
         """Choose kernel and ridge, and solve for the coefficients; X may be an array, images, or a pandas frame.
 
@@ -160,6 +162,7 @@ class KernelMachine(EitherTask):
 
     # -- predict -------------------------------------------------------------------------------------------------------
 
+    @on_one_thread
     def _function(self, X: Any) -> Array:
         check_is_fitted(self, "dual_coef_")
         rows = self._numbers(X)

@@ -25,6 +25,7 @@ from priorscope.sklearn._folds import fit_by_groups, folds_of
 from priorscope.sklearn._left_out import closed_form, may_be_closed, refitted, scores_of
 from priorscope.sklearn._loss import METRICS, Problem, losses, probabilities, temperature
 from priorscope.sklearn._targets import Targets, read_targets
+from priorscope.threads import on_one_thread
 
 __all__ = ["Contender", "Shortlist", "ShortlistReport"]
 
@@ -132,6 +133,7 @@ class Shortlist(EitherTask):
         self.input_shape = input_shape
         self.seed = seed
 
+    @on_one_thread
     def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Shortlist:
         """Measure every member on left-out rows, keep the best, and fit it to all rows.
 

@@ -17,6 +17,7 @@ from priorscope.sklearn._inputs import Inputs
 from priorscope.sklearn._race import Race, scores_of
 from priorscope.sklearn._settings import KINDS, Situation
 from priorscope.sklearn._targets import read_targets
+from priorscope.threads import on_one_thread
 
 __all__ = ["Tuned"]
 
@@ -60,6 +61,7 @@ class Tuned(EitherTask):
 
     # -- fit -----------------------------------------------------------------------------------------------------------
 
+    @on_one_thread
     def fit(self, X: ArrayLike, y: ArrayLike) -> Tuned:
         """Race the settings, and fit the best to all rows; ``losses_`` are those of the settings that were tried."""
         began = processor_seconds()
@@ -99,6 +101,7 @@ class Tuned(EitherTask):
         found: Array = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
         return (found - self.inputs_.mean) / self.inputs_.scale
 
+    @on_one_thread
     def predict(self, X: ArrayLike) -> NDArray[np.generic]:
         """Classes, or numbers shaped like the targets of ``fit``."""
         rows = self._rows(X)

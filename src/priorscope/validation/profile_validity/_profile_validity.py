@@ -40,7 +40,9 @@ def grid(scale: str) -> list[Point]:
     if scale == "tiny":
         return [{"problem": name, "times": 2, "budget": 2.0, "seed": 0} for name in development()]
     budget = 20.0 if scale == "small" else 60.0
-    return [{"problem": n, "times": TIMES[k % len(TIMES)], "budget": budget, "seed": 0} for k, n in enumerate(entries())]
+    return [
+        {"problem": n, "times": TIMES[k % len(TIMES)], "budget": budget, "seed": 0} for k, n in enumerate(entries())
+    ]
 
 
 def _some(x: Any, rows: NDArray[np.int64]) -> Any:

@@ -54,7 +54,11 @@ def _picks(table: pd.DataFrame) -> list[float]:
 
 
 def _missed(table: pd.DataFrame, ratios: list[float]) -> str:
-    names = [f"{row['problem']} ({row['rows'][0]}, {r:.2f})" for (_, row), r in zip(table.iterrows(), ratios) if r > TOLERANCE]
+    names = [
+        f"{row['problem']} ({row['rows'][0]}, {r:.2f})"
+        for (_, row), r in zip(table.iterrows(), ratios)
+        if r > TOLERANCE
+    ]
     return f"; missed: {', '.join(names)}" if names else ""
 
 
@@ -74,7 +78,9 @@ def excess_of_pick(table: pd.DataFrame) -> Measured:
 def _logs(row: pd.Series) -> tuple[Array, Array, Array, Array, Array]:
     """Logarithms of estimate, low, high and error, and the standard error of the last: of the test rows alone."""
     tiny = 1e-9 if row["metric"] == "rmse" else 0.5 / row["tested"]
-    mid, low, high, error = (np.log(np.maximum(np.asarray(row[k], float), tiny)) for k in ("estimate", "low", "high", "error"))
+    mid, low, high, error = (
+        np.log(np.maximum(np.asarray(row[k], float), tiny)) for k in ("estimate", "low", "high", "error")
+    )
     if row["metric"] == "rmse":
         return mid, low, high, error, np.full(len(error), np.sqrt(0.5 / row["tested"]))
     p = np.clip(np.exp(error), tiny, 1 - tiny)
@@ -95,7 +101,9 @@ def coverage(kind: str) -> Callable[[pd.DataFrame], Measured]:
             if not inside.any():
                 continue
             mid, low, high, error, noise = (v[inside] for v in _logs(row))
-            covered = (error >= mid - np.hypot(mid - low, 1.645 * noise)) & (error <= mid + np.hypot(high - mid, 1.645 * noise))
+            covered = (error >= mid - np.hypot(mid - low, 1.645 * noise)) & (
+                error <= mid + np.hypot(high - mid, 1.645 * noise)
+            )
             parts.append(float(covered.mean()))
             ratios += (error - mid).tolist()
         note = f"{len(ratios)} intervals on {len(parts)} problems; median error over estimate {np.exp(np.median(ratios)):.2f}"
@@ -129,7 +137,9 @@ def log_error(times: int) -> Callable[[pd.DataFrame], Measured]:
 def headline(table: pd.DataFrame) -> Measured:
     """Median over problems of the first row's estimate over its error."""
     logs = [_logs(row) for _, row in _enough(table).iterrows()]
-    return Measured(median_interval([float(np.exp(mid[0] - error[0])) for mid, _, _, error, _ in logs]), f"{len(logs)} problems")
+    return Measured(
+        median_interval([float(np.exp(mid[0] - error[0])) for mid, _, _, error, _ in logs]), f"{len(logs)} problems"
+    )
 
 
 def called_worse(table: pd.DataFrame) -> Measured:
@@ -162,7 +172,9 @@ def nothing_seen(table: pd.DataFrame) -> Measured:
         for _, row in _enough(table).iterrows()
         if row["learns"] is False and np.log(row["guess"] / max(row["error"][0], 1e-12)) > 3 * _logs(row)[4][0]
     ]
-    return Measured(Interval(float(len(wrong)), float(len(wrong)), float(len(wrong))), ", ".join(wrong) or f"none of {len(table)}")
+    return Measured(
+        Interval(float(len(wrong)), float(len(wrong)), float(len(wrong))), ", ".join(wrong) or f"none of {len(table)}"
+    )
 
 
 def picks_against(peer: str) -> Callable[[pd.DataFrame], Measured]:
@@ -175,7 +187,9 @@ def picks_against(peer: str) -> Callable[[pd.DataFrame], Measured]:
             place = list(row["rows"]).index(row[peer])
             own.append(float(excess(row, 0) <= TOLERANCE))
             other.append(float(excess(row, place) <= TOLERANCE))
-        return Measured(seed_interval(np.array(own) - np.array(other)), f"{sum(own):.0f} against {sum(other):.0f} of {len(own)}")
+        return Measured(
+            seed_interval(np.array(own) - np.array(other)), f"{sum(own):.0f} against {sum(other):.0f} of {len(own)}"
+        )
 
     return measure
 
