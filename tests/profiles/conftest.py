@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from sklearn.linear_model import LogisticRegression
 
 import priorscope as ps
 from priorscope.profiles import Candidate, Profile
@@ -21,10 +22,10 @@ def small_profile() -> Profile:
     for i, (row, column) in enumerate(torch.randint(0, 6, (140, 2), generator=generator).tolist()):
         x[i, 0, row : row + 3, column : column + 3] += stroke if labels[i] else stroke.flip(0)
     data = ps.data.from_arrays(x, labels, classes="parity", name=f"bars {EVIL}")
-    network = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(64, 16), torch.nn.ReLU(), torch.nn.Linear(16, 1))
     candidates = [
         Candidate("fcn-1", ps.models.fcn(1), "fcn", "sees no pixel as next to another"),
         Candidate(EVIL, ps.models.gap(1), "gap", "patches anywhere </script>"),
-        network,
+        "linear",
+        "random trees",
     ]
-    return ps.profile(data, candidates=candidates, pilot=100)
+    return ps.profile(data, candidates=candidates, models=[LogisticRegression(C=1e-4)], budget=6, deep=False)

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import io
+import json
 import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
-from priorscope.profiles import Profile
-from priorscope.profiles._contenders import contenders, others
+from priorscope.profiles import Profile, _page_mistakes
+from priorscope.profiles._contenders import others, shown
+from priorscope.profiles._export import _safe, as_csv
 from priorscope.profiles._glossary import GLOSSARY, Linker, anchor
+from priorscope.profiles._text import as_text
 
 EVIL = "<img src=x onerror=alert(1)>"
 
@@ -42,7 +48,7 @@ def test_page_in_a_browser(small_profile: Profile, tmp_path: Path, browser: Any,
     visit = Visit(browser, file, width, scheme)
     page = visit.page
     # the first screen: the sentence, the chart and, where there is room, the code
-    assert page.locator("h1").inner_text().replace("\xa0", " ") == small_profile.verdict()[0].split(". ")[0] + "."
+    assert page.locator("h1").inner_text().replace("\xa0", " ") == small_profile.verdict()[0]
     assert page.locator("h1").bounding_box()["y"] < 200
     if width > 1000:
         assert page.locator("#code").bounding_box()["y"] < 700
@@ -54,27 +60,39 @@ def test_page_in_a_browser(small_profile: Profile, tmp_path: Path, browser: Any,
     page.locator("button.copy").click()
     page.wait_for_selector("button.copy:has-text('Copied')", timeout=5000)
     assert page.evaluate("navigator.clipboard.readText()") == small_profile.code()
-    # folded charts are drawn when they are opened; nothing is ever wider than the page
-    assert page.locator("#kernels svg.marks").count() == 0
+    # the table sorts by what is measured and shows one kind
+    names = "[...document.querySelectorAll('.race tbody tr:not([hidden]) td:nth-child(2)')].map(t => t.dataset.value)"
+    assert page.evaluate(names) == [row.name for row in small_profile.rows]
+    page.locator(".race th button", has_text="measured").first.click()
+    by_error = sorted(small_profile.rows, key=lambda row: row.now[1].value)
+    values = "[...document.querySelectorAll('.race tbody tr')].map(t => Number(t.cells[3].dataset.value))"
+    assert page.evaluate(values) == pytest.approx([row.now[1].value for row in by_error], rel=1e-4)
+    assert page.locator(".race th[aria-sort=ascending]").count() == 1
+    page.locator(".race th button", has_text="measured").first.click()
+    assert page.locator(".race th[aria-sort=descending]").count() == 1
+    page.locator(".race select.kind").select_option("classical")
+    assert sorted(page.evaluate(names)) == ["linear", "random trees"]
+    assert page.locator(".race output").inner_text() == f"2 of {len(small_profile.rows)}"
+    with page.expect_download() as download:
+        page.locator(".race a[download]").click()
+    assert download.value.path().read_text().count("\n") == 1 + sum(
+        len(folds) for record in small_profile.race.records.values() for folds in record.trials.values()
+    )
     for section in page.locator("#more > details").all():
         section.locator("summary").first.click()
     page.wait_for_function(
         "document.querySelectorAll('.chart').length == document.querySelectorAll('.chart svg.marks').length"
     )
     charts = page.locator(".chart svg.marks")
-    assert charts.count() >= 4
+    assert charts.count() >= 1
     assert all(charts.nth(i).bounding_box()["width"] > 150 for i in range(charts.count()))
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    wide = (
-        "[...document.querySelectorAll('table')].filter(t => t.getBoundingClientRect().right > innerWidth + 1).length"
-    )
+    wide = "[...document.querySelectorAll('table.fit')].filter(t => t.getBoundingClientRect().right > innerWidth + 1).length"
     assert page.evaluate(wide) == 0
-    # the claims a section rests on
-    first = page.locator("#predictors details", has_text="Published claims").first
-    first.locator("summary").click()
-    assert "V.2" in first.inner_text()
+    # nothing about the library's own validity stands beside the answer
+    assert "claim" not in page.locator("body").inner_text().lower()
     # words for those who cannot see the chart
-    assert "Learning curves" in page.locator("#chart-answer").get_attribute("aria-label")
+    assert "Errors by training rows" in page.locator("#chart-answer").get_attribute("aria-label")
     assert visit.trouble == []
     assert [url for url in visit.asked if not url.startswith(("file:", "data:", "blob:"))] == []
     visit.context.close()
@@ -113,36 +131,100 @@ def test_page_is_one_file_with_everything_escaped(small_profile: Profile) -> Non
     assert "onerror" in head  # shown, as text
     assert "connect-src 'none'" in head
     assert "src=http" not in text
-    assert tail.count("</script>") == 4  # the data, the page's own, the library, the drawing
+    assert tail.count("</script>") == 5  # the data, the page's own two, the library, the drawing
     assert "<img" not in small_profile._repr_html_()
 
 
 def test_every_term_has_its_place_and_every_link_leads_somewhere(small_profile: Profile) -> None:
     text = small_profile.to_html()
     links = set(re.findall(r'class="term" href="#([^"]+)"', text))
-    assert {anchor("kernel machine"), anchor("interval"), anchor("forecast"), anchor("mode")} <= links
+    assert {anchor("kernel machine"), anchor("interval"), anchor("forecast")} <= links
     places = set(re.findall(r'<dt id="(term-[^"]+)"', text))
     assert links <= places == {anchor(term) for term in GLOSSARY}
     assert 'class="term"' not in str(Linker(["ridge"])("ridge"))  # a predictor of that name is no term
     assert 'class="term"' in str(Linker()("ridge"))
-    for word in ("pilot", "mode", "visibility", "lazy", "kernel machine", "level"):
+    for word in ("fold", "mode", "visibility", "lazy", "kernel machine", "level"):
         assert word in GLOSSARY
 
 
-def test_the_pick_and_the_best_of_each_kind_are_shown_and_the_others_are_grey(small_profile: Profile) -> None:
-    shown = contenders(small_profile)
-    assert shown[0].row is small_profile.best
+def test_the_pick_the_users_own_and_the_best_of_each_kind_are_shown_and_the_others_are_grey(
+    small_profile: Profile,
+) -> None:
+    found = shown(small_profile)
+    names = [one.row.name for one in found]
+    assert small_profile.best.name in names
+    assert names == [row.name for row in small_profile.rows if row.name in names]
     for row in small_profile.rows:
-        if row is small_profile.best_of(row.kind):
-            assert row in [c.row for c in shown]
-    assert len(shown) + len(others(small_profile)) == len(small_profile.rows)
-    assert len({c.colour for c in shown}) == len(shown)
+        if row.offered or (row is small_profile.best_of(row.kind) and row.kind.value != "average"):
+            assert row.name in names
+    assert len(found) + len(others(small_profile)) == len(small_profile.rows)
+    assert len({one.colour for one in found}) == len(found)
 
 
-def test_a_profile_prints_about_twenty_lines(small_profile: Profile) -> None:
+def test_the_picture_has_every_measured_point_of_the_pick_with_its_interval(small_profile: Profile) -> None:
+    spec = small_profile.charts()["curves"].to_dict()
+    sets = [rows for rows in spec["datasets"].values() if rows and {"n", "low", "high", "told"} <= set(rows[0])]
+    drawn = [
+        row
+        for rows in sets
+        for row in rows
+        if row["model"] == small_profile.best.name and "forecast" not in row["told"]
+    ]
+    curve = small_profile.best.curve
+    for n, value, low, high in zip(curve.sizes, curve.measured, curve.low, curve.high, strict=True):
+        (point, *_) = [row for row in drawn if row["told"].endswith(f"at {n:,} rows")]
+        least = 0.5 / small_profile.n_train
+        assert [point["error"], point["low"], point["high"]] == pytest.approx(
+            [max(v, least) for v in (value, low, high)], rel=1e-3
+        )
+    ahead = [
+        row for rows in sets for row in rows if row["model"] == small_profile.best.name and "forecast" in row["told"]
+    ]
+    assert max(row["n"] for row in ahead) == pytest.approx(10 * small_profile.to, rel=0.01)
+
+
+def test_the_mistakes_are_those_of_the_tested_rows(small_profile: Profile) -> None:
+    row = next(r for r in small_profile.rows if _page_mistakes.tested(small_profile, r) is not None)
+    found = _page_mistakes.mistakes(small_profile)
+    index, outputs = _page_mistakes.tested(small_profile, row)  # type: ignore[misc]
+    truth = small_profile.race.problem.y[index]
+    wrong = int((outputs.values != truth).sum())
+    assert found is not None
+    assert f"{wrong} of {len(index)} wrong" in found.text
+    counts = np.array([[int(v.replace("·", "0")) for v in line[1:-1]] for line in found.classes])
+    assert counts.sum() == len(index)
+    assert counts.sum() - counts.trace() == wrong
+    assert {int(line[0]) for line in found.rows} <= set(index[outputs.values != truth].tolist())
+
+
+def test_a_profile_prints_about_25_lines_of_92_columns_and_80_on_request(small_profile: Profile) -> None:
     lines = str(small_profile).splitlines()
-    assert 12 <= len(lines) <= 26
-    assert max(map(len, lines)) <= 190
+    assert 12 <= len(lines) <= 32
+    assert max(map(len, lines)) <= 92
     assert small_profile.best.name in str(small_profile)
-    assert "rep.build()" in lines[-1]
+    assert "LogisticRegression" in str(small_profile)  # what the user brought is always shown
+    assert "rep.build()" in " ".join(lines[-2:])
     assert repr(small_profile).startswith("Profile(")
+    narrow = as_text(small_profile, 80, len(small_profile.rows)).splitlines()
+    assert max(map(len, narrow)) <= 80
+    for row in small_profile.rows:  # intervals are on one line
+        assert any(small_profile.metric.span(row.estimate) in line for line in narrow)
+
+
+def test_json_has_every_trial_and_csv_too(small_profile: Profile) -> None:
+    found = json.loads(small_profile.to_json())
+    assert [row["name"] for row in found["rows"]] == [row.name for row in small_profile.rows]
+    for row in found["rows"]:
+        record = small_profile.race.records[row["name"]]
+        trials = {(t["rung"], t["fold"]): t for t in row["trials"]}
+        for rung, by_fold in record.trials.items():
+            for fold, trial in by_fold.items():
+                told = trials.pop((small_profile.race.ladder.sizes[rung], fold))
+                assert told["error"] == trial.measured.value
+                assert told["test_rows"] == len(trial.measured.influence)
+                assert told["seconds"] == trial.seconds
+        assert trials == {}
+    lines = pd.read_csv(io.StringIO(as_csv(small_profile)))
+    assert len(lines) == sum(len(row["trials"]) for row in found["rows"])
+    assert _safe("=cmd()") == "'=cmd()"
+    assert not lines["predictor"].str.startswith("=").any()

@@ -19,17 +19,18 @@ GLOSSARY = {
     "classical model": "A model of scikit-learn that people try first: linear, support vectors, averaged or boosted trees.",
     "equivariant": "Nothing changes when all samples are moved alike: no position is preferred, but one may be learnt.",
     "feature learning": "Training in which the tangent kernel changes: a network may do better or worse than its kernel machine.",
-    "forecast": "The error at more samples than were looked at: the measured curve carried on, with an interval.",
+    "floor": "The error that more rows do not lower any further: what a predictor falls to with endless rows.",
+    "fold": "One division of the rows into those fitted to and those tested on; over all folds every row is tested on once.",
+    "forecast": "The error at more rows than were measured: the measured curve carried on, with an interval.",
     "interval": "Where the value is expected in 90 of 100 cases.",
     "invariant": "The output does not change when the input is moved: good where the labels share the move, else fatal.",
     "kernel": "How similar two inputs are to a model; what it learns of one, it believes of the other in that measure.",
     "kernel machine": "Prediction with the kernel of an infinitely wide network: solved in closed form, ridge by leave-one-out.",
     "lazy": "Training in which the tangent kernel hardly changes: the network behaves like its kernel machine.",
-    "level": "Close to the first and not told apart from it: another draw of the data may order the two the other way.",
+    "level": "Within a tenth of the error of the first (a quarter of a point at least), with 90 % certainty.",
     "log-loss": "Minus the logarithm of the probability given to the right class, on average; in nats.",
     "mode": "A pattern over the samples that a kernel learns as one: an eigenvector. Large eigenvalues are learnt first.",
     "network": "A finite network, trained until the error on other samples stops falling.",
-    "pilot": "The samples that were looked at; all errors were measured inside it and carried on from there.",
     "ridge": "How strongly a kernel machine is held back from following every sample.",
     "R²": "The share of the variance that is predicted: 1 is perfect, 0 is predicting the mean.",
     "spread": "How far the tangent kernel of a finite network lies from its limit at infinite width.",
@@ -41,7 +42,7 @@ GLOSSARY = {
 _FORMS = {"architectures": "architecture", "blind directions": "blind direction", "classical models": "classical model",
           "features are learnt": "feature learning", "forecasts": "forecast", "intervals": "interval",
           "kernel machines": "kernel machine",
-          "kernels": "kernel", "lazily": "lazy", "modes": "mode", "networks": "network", "pilots": "pilot",
+          "kernels": "kernel", "lazily": "lazy", "modes": "mode", "networks": "network", "folds": "fold",
           "tangent kernels": "tangent kernel"}  # fmt: skip
 _ALL = {**{term.lower(): term for term in GLOSSARY}, **_FORMS}
 _PATTERN = re.compile(
@@ -55,8 +56,8 @@ class Linker:
     """A filter for templates: text escaped, names kept on one line, the first use of each term in a part of the page linked.
 
     Example:
-        >>> str(Linker()("The pilot & its modes."))[:52]
-        'The <a class="term" href="#term-pilot" title="The sa'
+        >>> str(Linker()("The floor & its modes."))[:52]
+        'The <a class="term" href="#term-floor" title="The er'
         >>> str(Linker(["fcn-1"]).named("fcn-1 < 5 %"))
         '<span class="name">fcn-1</span> &lt; 5&nbsp;%'
     """
