@@ -12,6 +12,6 @@ for i, (row, column) in enumerate(torch.randint(0, 6, (200, 2), generator=genera
     images[i, 0, row : row + 3, column : column + 3] += stroke if labels[i] else stroke.flip(0)
 
 data = ps.data.from_arrays(images, labels, classes="parity", name="strokes")
-report = ps.profile(data, candidates=[ps.models.fcn(1), ps.models.vec(1), ps.models.gap(1)], pilot=120, deep=False)
+report = ps.profile(data, candidates=[ps.models.fcn(1), ps.models.vec(1), ps.models.gap(1)], budget=8, deep=False)
 print(report.table().to_string(index=False))
 print(report.verdict()[0])

@@ -35,11 +35,13 @@ CLAIMS = re.compile(r"<!-- claims(?:: ([\w-]+))? -->")
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Reference pages, and navigation from the files there are: first pages by name, the rest, a section a folder."""
+    """Reference pages, and navigation from the files there are where none is written by hand."""
     there = {file.src_uri for file in files.documentation_pages()}
     for place, text in {**api_pages.pages(), **_paper_pages()}.items():
         if place not in there:
             files.append(File.generated(config, place, content=text))
+    if config["nav"]:
+        return files
     pages = sorted(file.src_uri for file in files.documentation_pages())
     top = [page for page in FIRST if page in pages]
     top += [page for page in pages if "/" not in page and page not in top]

@@ -52,7 +52,7 @@ def race_table(result: Profile, top: Sequence[Shown]) -> dict[str, object]:
     """Everybody who took part: measured and estimated errors, what can be said, and what each cost; values to sort by."""
     metric = result.metric
     colours = {one.row.name: one.colour for one in top}
-    columns = ["#", "predictor", "kind", "measured", "rows fitted to", f"at {result.to:,} rows", "times the first", "standing",
+    columns = ["#", "predictor", "kind", "measured", "fitted to", f"at {result.to:,} rows", "times the first", "standing",
                "a fit takes", "measuring took"]  # fmt: skip
     rows = []
     for place, row in enumerate(result.rows, 1):
