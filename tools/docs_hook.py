@@ -1,4 +1,4 @@
-"""What mkdocs asks while it builds: navigation, tables of claims and benchmarks, formulas as MathML (no network)."""
+"""What mkdocs asks while it builds: reference pages, tables of claims and benchmarks, formulas as MathML (no network)."""
 
 from __future__ import annotations
 
@@ -19,38 +19,16 @@ import readme_claims
 
 log = logging.getLogger("mkdocs.hooks.priorscope")
 
-FIRST = ["index.md", "quickstart.md", "reading-a-profile.md", "claims.md", "conventions.md"]
-SECTIONS = {
-    "tutorials": "Tutorials",
-    "findings": "Findings",
-    "papers": "Papers",
-    "probes": "Probes",
-    "models": "Models",
-    "data": "Data",
-    "inference": "Inference",
-    "api": "API",
-}
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\s*(\\\(|\\\[)(.*?)(\\\)|\\\])\s*</\1>', re.DOTALL)
 CLAIMS = re.compile(r"<!-- claims(?:: ([\w-]+))? -->")
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Reference pages, and navigation from the files there are where none is written by hand."""
+    """Reference pages, and a page for every paper that has none."""
     there = {file.src_uri for file in files.documentation_pages()}
     for place, text in {**api_pages.pages(), **_paper_pages()}.items():
         if place not in there:
             files.append(File.generated(config, place, content=text))
-    if config["nav"]:
-        return files
-    pages = sorted(file.src_uri for file in files.documentation_pages())
-    top = [page for page in FIRST if page in pages]
-    top += [page for page in pages if "/" not in page and page not in top]
-    nav: list[Any] = list(top)
-    for folder in sorted({page.split("/")[0] for page in pages if "/" in page}, key=_section_order):
-        inside = [page for page in pages if page.startswith(f"{folder}/")]
-        inside.sort(key=lambda page: (not page.endswith("/index.md"), page))
-        nav.append({SECTIONS.get(folder, folder.capitalize()): inside})
-    config["nav"] = nav
     return files
 
 
@@ -63,11 +41,6 @@ def _paper_pages() -> dict[str, str]:
         f"--scale small\n```\n\n## Claims\n\n<!-- claims: {paper.name} -->\n"
         for paper in load_all()
     }
-
-
-def _section_order(folder: str) -> tuple[int, str]:
-    order = list(SECTIONS)
-    return (order.index(folder) if folder in order else len(order), folder)
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:

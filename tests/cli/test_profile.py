@@ -34,31 +34,74 @@ def table(tmp_path: Path) -> Path:
 
 def test_profile_of_a_table(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "report"
-    words = ["profile", str(table), "--target", "y", "--out", str(out), "--static", "svg", "--json"]
+    words = ["profile", str(table), "--target", "y", "--out", str(out), "--static", "svg", "--json", "--budget", "4 s"]
     code, text, _ = _run(words, capsys)
     assert code == 0
     found = json.loads(text)
     assert found["task"] == "regression"
-    assert {c["name"] for c in found["candidates"]} > {"fcn-1", "fcn-3"}
-    names = {f.name for f in out.iterdir()}
-    assert names >= {
-        "index.html",
-        "profile.json",
-        "curves.svg",
-        "spectra.svg",
-        "power.svg",
-        "geometry.svg",
-        "regime.svg",
-    }
+    assert {row["name"] for row in found["rows"]} > {"fcn-1", "fcn-3", "linear"}
+    assert {f.name for f in out.iterdir()} >= {"index.html", "profile.json", "curves.svg"}
 
 
-def test_profile_prints_a_table_and_a_verdict(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["profile", "digits", "--pilot", "40", "--only-models", "--model", "priorscope.models:fcn"]
-    code, text, _ = _run(words, capsys)
+def test_profile_prints_sentences_and_the_whole_table_in_80_columns(
+    table: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, text, _ = _run(
+        ["profile", str(table), "--budget", "3", "--no-trials", "--metric", "neg_mean_absolute_error"], capsys
+    )
     assert code == 0
-    assert "Use the kernel machine fcn" in " ".join(text.split())
-    assert "take care" in text
+    assert text.splitlines()[2].startswith(("Use ", "Nothing seen"))
+    assert "in the mean on new rows" in " ".join(text.split())
     assert max(len(line) for line in text.splitlines()) <= 80
+    for name in ("fcn-1", "laplace", "gaussian", "linear", "SVM"):
+        assert any(line.startswith(name) for line in text.splitlines())
+
+
+def test_groups_are_a_column(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(0)
+    rows = [f"{a:.3f},p{i // 4},{a + 0.1 * b:.3f}" for i, (a, b) in enumerate(rng.standard_normal((80, 2)))]
+    file = tmp_path / "people.csv"
+    file.write_text("a,person,y\n" + "\n".join(rows) + "\n")
+    words = [
+        "profile",
+        str(file),
+        "--groups",
+        "person",
+        "--only-models",
+        "--model",
+        "linear",
+        "--budget",
+        "2",
+        "--json",
+    ]
+    code, text, err = _run(words, capsys)
+    assert code == 0, err
+    found = json.loads(text)
+    assert found["about"] == "new groups"
+    assert "on new groups" in found["verdict"][0]
+
+
+def test_ctrl_c_prints_the_answer_so_far(
+    table: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from priorscope.profiles import Race
+
+    before, calls = Race._try, []
+
+    def stopped(self: Race, *arguments: Any) -> None:
+        calls.append(arguments)
+        if len(calls) > 3:
+            raise KeyboardInterrupt
+        before(self, *arguments)
+
+    monkeypatch.setattr(Race, "_try", stopped)
+    code, text, _ = _run(["profile", str(table), "--no-trials"], capsys)
+    assert code == 0
+    assert "this is the answer so far, all that was measured is kept" in " ".join(text.split())
+    monkeypatch.setattr(Race, "_try", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    code, _, err = _run(["profile", str(table), "--no-trials"], capsys)
+    assert code == 130
+    assert "stopped before there was an answer" in err
 
 
 def test_forecast_prints_json_and_writes_files(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -87,7 +130,8 @@ def test_forecast_prints_json_and_writes_files(table: Path, tmp_path: Path, caps
         (["profile", "digits", "--out", "page.html"], "--out wants a folder"),
         (["profile", "digits", "--static", "png"], "give --out FOLDER"),
         (["profile", "digits", "--out", "somewhere", "--static", "gif"], "--static takes"),
-        (["profile", "digits", "--pilot", "3"], "at least 10 samples"),
+        (["profile", "digits", "--pilot", "3"], "pilot"),
+        (["profile", "digits", "--budget", "soon"], "budget must be processor seconds"),
         (["profile", "digits", "--error", "0"], "--error must be above 0"),
         (["profile", "digits", "--resize", "1"], "--resize must be at least 2"),
         (["profile", "digits", "--model", "nothing"], "package.module:factory"),

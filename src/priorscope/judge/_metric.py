@@ -1,4 +1,4 @@
-"""The measure by which predictors are compared: one vocabulary for ranking, verdict, page and estimators, with scikit-learn's names."""
+"""The measure by which predictors are compared: one vocabulary for ranking, verdict and page, with scikit-learn's names."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Outputs:
-    """Predictions of test rows: ``values`` are numbers (n,) or (n, outputs), or the codes of classes (n,); ``probabilities`` (n, classes).
+    """Predictions of test rows: ``values`` are numbers (n,) or (n, outputs), or codes of classes; ``probabilities`` (n, classes).
 
     ``own`` says that probabilities are the estimator's, not made from its decisions.
 
@@ -42,7 +42,8 @@ def outputs_of(fitted: Any, rows: Any, classes: int | None) -> Outputs:
 
     Example:
         >>> from sklearn.dummy import DummyClassifier
-        >>> outputs_of(DummyClassifier(strategy="prior").fit([[0], [0], [0]], [0, 0, 2]), [[0]], 3).probabilities.round(2).tolist()
+        >>> fitted = DummyClassifier(strategy="prior").fit([[0], [0], [0]], [0, 0, 2])
+        >>> outputs_of(fitted, [[0]], 3).probabilities.round(2).tolist()
         [[0.67, 0.0, 0.33]]
     """
     if classes is None:

@@ -114,7 +114,10 @@ def f1(values: Labels, labels: Labels) -> Measured:
 
 
 def by_parts(score: object, truth: NDArray[np.generic], values: NDArray[np.generic]) -> Measured:
-    """A function of truth and predictions, its influences by leaving out one part of the rows after another (jackknife)."""
+    """A function of truth and predictions, its influences by leaving out one part of the rows after another (jackknife).
+
+    A part of m rows tells their mean influence, which varies less than each by the root of m: each is given it times that root.
+    """
     assert callable(score)
     n = len(truth)
     value = float(score(truth, values))
@@ -122,5 +125,6 @@ def by_parts(score: object, truth: NDArray[np.generic], values: NDArray[np.gener
     influence = np.empty(n)
     for k in range(int(part.max()) + 1):
         kept = part != k
-        influence[~kept] = (n - (~kept).sum()) / (~kept).sum() * (value - float(score(truth[kept], values[kept])))
+        m = int((~kept).sum())
+        influence[~kept] = m**0.5 * (n - m) / m * (value - float(score(truth[kept], values[kept])))
     return Measured(value, influence)

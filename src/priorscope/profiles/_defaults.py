@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import make_pipeline
 
+from priorscope.contracts import KernelModel
 from priorscope.models import RememberedKernel
 from priorscope.profiles._candidates import Candidate, default_candidates
 from priorscope.profiles._contender import Contender
@@ -51,7 +53,8 @@ def kernel_contender(
     pooled = problem.positions and candidate.family not in ("fcn", "laplace", "gaussian")
     machine: BaseEstimator
     if not pooled:
-        named = candidate.name if not candidate.code and candidate.family != "user" else candidate.model
+        by_name = not candidate.code and candidate.family != "user"
+        named = candidate.name if by_name else cast(KernelModel, candidate.model)
         machine = KernelMachine(named, task=problem.task, features="learn" if features else None)
         more = Contender(candidate.name, candidate.words, Kind.KERNEL, machine, "kernel", 1.6, 0.5 if features else 0.1,
                          candidate, flattens=_EXACT)  # fmt: skip
@@ -61,7 +64,7 @@ def kernel_contender(
             else more
         )
     small = small_shape(problem.shape, resize)
-    model = RememberedKernel(candidate.model)  # type: ignore[arg-type]  # one with a kernel
+    model = RememberedKernel(cast(KernelModel, candidate.model))
     machine = KernelMachine(model, task=problem.task, inputs="raw", input_shape=small, whiten=False, flips=False)
     steps = make_pipeline(*rescaled(problem, small), machine)
     return Contender(candidate.name, candidate.words, Kind.KERNEL, steps, "kernel", 2.0, 1.0, candidate, here=True)

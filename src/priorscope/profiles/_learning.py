@@ -19,7 +19,7 @@ _FALSE = 0.01  # how often anything may be said to learn from pure noise
 
 @dataclass(frozen=True)
 class Learning:
-    """``learns``: True, False (a gain that counts would have shown) or None (rows too few to tell); ``gain`` that would have shown.
+    """``learns``: True, False (a gain that counts would have shown) or None (too few rows); ``gain``: what would have shown.
 
     ``each`` says the same of every contender, ``guess`` is the error of the best constant answer on the same rows.
     """

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from priorscope.checks import FRACTION, POSITIVE, SEED, checked, optional, whole
-from priorscope.data import Data, Dataset, Values, as_dataset
+from priorscope.data import Data, Values, as_dataset
 from priorscope.judge import Metric
 from priorscope.profiles._budget import seconds_of
 from priorscope.profiles._choose_metric import choose_metric
@@ -77,7 +77,7 @@ def profile(
     seed: int = 0,
     progress: Callable[[Step], None] | bool | None = None,
 ) -> Profile:
-    """Say what to deploy for this data: kernel machine, network or classical model, how wrong it is, and what more data would give.
+    """Say what to deploy for this data (kernel machine, network, classical model), how wrong it is and what more data would give.
 
     ``data`` is anything that :func:`priorscope.data.as_dataset` takes: inputs with ``y``, a frame with its ``target`` column, a
     path, a name such as "digits", a torch data set or loader, a bunch of scikit-learn, a ``Dataset``. ``classes`` is the label
@@ -97,8 +97,8 @@ def profile(
     ``jobs`` processes. ``pilot``: the size of the first rung (default 64). ``target_error``: a value of the metric whose sample
     cost is asked. ``resize``: the side to which larger images are averaged for convolutional kernels. ``deep``: whether blind
     spots, symmetries and regimes of the leading architectures are measured in what is left of the budget, ``trials``: whether
-    networks take part, ``classical``: whether classical models do. ``progress``: True for a bar, or a function that is called with
-    a :class:`str` for each step, which has the share ``done`` and the seconds ``left``.
+    networks take part, ``classical``: whether classical models do. ``progress``: True for a bar, or a function that is called
+    with a :class:`str` for each step, which has the share ``done`` and the seconds ``left``.
 
     Example:
         >>> import priorscope as ps, torch
@@ -110,8 +110,9 @@ def profile(
     wall, began = clock.perf_counter(), clock.process_time()
     seconds = seconds_of(budget)
     with one_thread():
-        rows = {} if isinstance(data, Dataset) and groups is None and time is None else {"groups": groups, "time": time}
-        loaded = as_dataset(data, y, target=target, classes=classes, test_fraction=0.0, missing="median", **rows)
+        loaded = as_dataset(
+            data, y, target=target, classes=classes, test_fraction=0.0, missing="median", groups=groups, time=time
+        )
         problem = problem_of(loaded, data)
         measure, why = choose_metric(metric, problem.y, problem.classes)
         entrants, notes = _entrants(

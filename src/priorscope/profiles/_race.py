@@ -213,7 +213,7 @@ class Race:
             self._try(record, rung, fold, left)
 
     def _worth(self, record: Record, rung: int, cost: float, left: float, near: Mapping[str, float]) -> bool:
-        """Whether a trial fits: little of what is left, or the way up to all rows takes no more than the chance to be best is worth."""
+        """Whether a trial fits: little of what is left, or the way up takes no more than the chance to be best is worth."""
         if cost < _LITTLE * left:
             return True
         share = min(_SHARE, 0.1 + near.get(record.contender.name, 1.0))
@@ -223,7 +223,7 @@ class Race:
     def _allowed(self, rung: int, left: float) -> float:
         """Processor seconds that one trial is allowed, told to estimators that look at the clock."""
         share = self.ladder.sizes[rung] / self.ladder.sizes[-1]
-        return max(_ALLOWED * left / self.ladder.wanted(self.ladder.top) * share**0.5, 0.7)
+        return float(max(_ALLOWED * left / self.ladder.wanted(self.ladder.top) * share**0.5, 0.7))
 
     def _try(self, record: Record, rung: int, fold: int, left: float) -> None:
         """Measure one contender on one part; one that refuses the data is told and leaves, nothing else is lost."""
@@ -249,7 +249,7 @@ class Race:
     # -- who leaves ------------------------------------------------------------------------------------------------------
 
     def _leave(self, rung: int) -> None:
-        """Those leave who are hardly near the best and not cheap: not the user's own, nor the best of each kind below the last rung."""
+        """Those leave who are hardly near the best and not cheap; not the user's own, nor the best of a kind below the top."""
         standing = self.standings()
         near, order = standing.near(), standing.order
         first = order[0]
@@ -290,7 +290,7 @@ class Race:
     # -- averages --------------------------------------------------------------------------------------------------------
 
     def _average(self, rung: int, end: float) -> None:
-        """Averages of the leading two to four, of different kinds first: chosen on the rung below the last, measured like any other."""
+        """Averages of the leading two to four, different kinds first: chosen on the rung below the last, measured like others."""
         if rung >= max(self.ladder.top - 1, 0) and not any(
             r.contender.kind is Kind.AVERAGE for r in self.records.values()
         ):
@@ -334,7 +334,8 @@ class Race:
         if self.metric is not Metric.BALANCED_ERROR or self.problem.n_classes is None:
             return None
         counts = np.bincount(self.problem.y[part.train], minlength=self.problem.n_classes)
-        return np.maximum(counts, 1e-9) / counts.sum()
+        shares: NDArray[np.float64] = np.maximum(counts, 1e-9) / counts.sum()
+        return shares
 
     def _averages(self, record: Record) -> bool:
         """Whether its outputs can be averaged: numbers, or probabilities of its own."""

@@ -93,10 +93,8 @@ class Record:
         last, size = ladder.sizes[known[-1]], ladder.sizes[rung]
         times = size / last
         tests = len(ladder.part(rung, 0).test) / len(ladder.part(known[-1], 0).test)
-        return float(
-            fit * grown(last, size, growth, self.contender.flattens)
-            + asked * tests * (times if self.contender.curve == "kernel" else 1.0)
-        )
+        asked *= tests * (times if self.contender.curve == "kernel" else 1.0)
+        return float(fit * grown(last, size, growth, self.contender.flattens) + asked)
 
     def _seconds(self, rung: int) -> tuple[float, float]:
         """Seconds of fits and of predictions on a rung, in the mean over folds."""

@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 _DRAWS = 4000
 _GRID = np.r_[0.0005, np.linspace(0.005, 0.995, 199), 0.9995]
 _TINY = 1e-9
-NEARLY = 4.0
+NEARLY = 4.0  # times fewer rows than others were measured on: whoever has fewer leads by being better already
 REACH = 16.0  # times the largest size measured, as far as errors are carried
 
 
@@ -29,9 +29,10 @@ REACH = 16.0  # times the largest size measured, as far as errors are carried
 class Standings:
     r"""Extrapolations by name and draws (draws, contenders) of the errors at ``to``.
 
-    What was measured is carried to at most 16 times its size: beyond, an error is taken to be no better than there, so that nobody
-    leads by a forecast from a handful of rows. Each column has the distribution of its own extrapolation; columns are joined by a Gaussian copula whose correlation is
-    that of the errors' luck on shared test rows, as far as luck of test rows makes up an interval.
+    What was measured is carried to at most 16 times its size: beyond, an error is taken to be no better than there, so
+    that nobody leads by a forecast from a handful of rows. Each column has the distribution of its own extrapolation;
+    columns are joined by a Gaussian copula whose correlation is that of the errors' luck on shared test rows, as far as
+    luck of test rows makes up an interval.
     """
 
     names: tuple[str, ...]
@@ -84,8 +85,9 @@ class Standings:
     def luck(self) -> float:
         """By which factor the first one's error is too low for having been chosen among all, in the mean (at least 1).
 
-        The estimates are taken for the truth, and luck of the test rows is drawn anew: where the first one looks best again it is
-        better than its estimate by chance (the bias of the lowest of several estimates; Tibshirani & Tibshirani 2009, Ann. Appl. Stat. 3, 822).
+        The estimates are taken for the truth, and luck of the test rows is drawn anew: where the first one looks best again it
+        is better than its estimate by chance (the bias of the lowest of several estimates; Tibshirani & Tibshirani 2009, Ann.
+        Appl. Stat. 3, 822).
         """
         truth = np.median(np.log(np.maximum(self.draws, _TINY)), 0)
         first = self.names.index(self.order[0])
@@ -127,7 +129,11 @@ def standings_of(
     shared = luck / np.where(size > 0, size, 1.0)[:, None]
     rng = np.random.default_rng([seed, 29])
     values, vectors = np.linalg.eigh(shared @ shared.T)
-    common = rng.standard_normal((_DRAWS, len(names))) @ (vectors * np.sqrt(np.maximum(values, 0.0))).T
+    half = (vectors * np.sqrt(np.maximum(values, 0.0))).T
+    common = rng.standard_normal((_DRAWS, len(names))) @ half
+    trained = (
+        rng.standard_normal((_DRAWS, len(names))) @ half
+    )  # all were trained on the same rows: half of what else is unsure
     draws = np.empty((_DRAWS, len(names)))
     sizes = np.array([float(ladder.sizes[r.last]) for r in records])
     errors = np.array([r.error(r.last) for r in records])
@@ -136,7 +142,8 @@ def standings_of(
         found = np.log(np.maximum(one.posterior.quantiles(size_there, _GRID), _TINY))
         spread = max((found[160] - found[40]) / 1.683, 1e-6)  # of a normal law, quantiles 0.2 and 0.8 lie so far apart
         part = min(float(size[j]) / spread, 1.0)
-        z = part * common[:, j] + np.sqrt(1 - part**2) * rng.standard_normal(_DRAWS)
+        rest = (trained[:, j] + rng.standard_normal(_DRAWS)) / 2**0.5
+        z = part * common[:, j] + np.sqrt(1 - part**2) * rest
         draws[:, j] = np.exp(np.interp(ndtr(z), _GRID, found))
         if to > sizes[j] and errors[j] > 0:  # more data never make a tuned predictor worse
             top = errors[j] + 1.645 * records[j].standard_error(records[j].last, ladder)

@@ -260,7 +260,7 @@ class Structure:
 
     @checked(test=whole(), seed=SEED)
     def held_out(self, test: int, seed: int = 0) -> tuple[Ids, Ids]:
-        """Training and test rows of one division with about ``test`` test rows: stratified, whole blocks, the last rows with time.
+        """Training and test rows of one division, about ``test`` to test on: stratified, whole blocks, the last rows with time.
 
         Example:
             >>> train, test = Structure.of(np.arange(50.0)[:, None], np.arange(50) % 2).held_out(10)
@@ -283,7 +283,7 @@ class Structure:
 
     @checked(most=whole(), seed=SEED)
     def growing(self, rows: ArrayLike, most: int, seed: int = 0) -> Ids:
-        """The first ``most`` of these rows in an order whose every beginning is a training set: each holds its share of every stratum.
+        """The first ``most`` of these rows in an order whose every beginning holds its share of every stratum.
 
         Blocks stay together in it; with time it goes back from the latest row.
 
@@ -297,7 +297,8 @@ class Structure:
         rng = np.random.default_rng(seed)
         if self.time is not None:
             mixed = rng.permutation(given)
-            return mixed[np.argsort(-self.time[mixed], kind="stable")][:most]
+            late: Ids = mixed[np.argsort(-self.time[mixed], kind="stable")][:most]
+            return late
         part = self.subset(given)
         sizes = np.bincount(part.blocks)
         enough = min(len(sizes), int(np.searchsorted(np.sort(sizes).cumsum(), most)) + 1)
@@ -309,7 +310,8 @@ class Structure:
             if sizes.max() > 1
             else inside[order]
         )
-        return given[found[:most]]
+        chosen: Ids = given[found[:most]]
+        return chosen
 
     def _first_rows(self, sizes: Sequence[int], rows: Ids, rng: np.random.Generator) -> list[Ids]:
         """Of these rows, sets of whole blocks of about these sizes, each the beginning of the next."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -15,6 +16,7 @@ from priorscope.models.kernels._kernel import Kernel
 __all__ = ["RememberedKernel"]
 
 _BOTH = ("nngp", "ntk")
+Kept = TypeVar("Kept", np.bool_, np.float64)
 
 
 class RememberedKernel:
@@ -114,7 +116,7 @@ def _blocks(known: NDArray[np.bool_]) -> list[tuple[NDArray[np.int64], NDArray[n
     return [(np.array(rows), np.flatnonzero(~known[rows[0]])) for rows in kinds.values()]
 
 
-def _grown(values: NDArray[np.generic], size: int) -> NDArray[np.generic]:
+def _grown(values: NDArray[Kept], size: int) -> NDArray[Kept]:
     found = np.zeros((size, size), dtype=values.dtype)
     found[: len(values), : len(values)] = values
     return found

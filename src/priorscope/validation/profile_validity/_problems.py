@@ -99,8 +99,8 @@ def load(entry: Entry) -> Task:
     """Read a problem and split it; classes with fewer than eight rows are left out."""
     x: object
     if entry.source.startswith("R's"):
-        frame, target = given_frame(entry.table, entry.target, without=tuple(entry.without.split()))
-        x, y = frame, (target.astype(float) if entry.task == "regression" else target.astype(str)).to_numpy()
+        x, target = given_frame(entry.table, entry.target, without=tuple(entry.without.split()))
+        y: NDArray[np.generic] = (target.astype(float) if entry.task == "regression" else target.astype(str)).to_numpy()
     elif entry.source.startswith("KEEL"):
         x, y = _keel(entry)
     else:
