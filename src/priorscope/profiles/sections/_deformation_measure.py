@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
@@ -117,8 +116,10 @@ def train_on_deformed(scene: Scene, deform: Deform) -> TrainedOnDeformed | str:
             limit = next(name for name in again.get_params() if name.split("__")[-1] == "max_seconds")
             again.set_params(**{setting: deform, limit: max(_SHARE * left, 0.5)})
             outputs, *_, stopped = fitted_outputs(again, race.problem, part, record.contender.native)
-            if stopped:  # fewer steps would be compared, not other images
-                return f"{row.name}: training it on deformed images as long as on plain ones takes more time than was left"
+            if stopped != plain.notes:  # fewer steps would be compared, not other images
+                return (
+                    f"{row.name}: training it on deformed images as long as on plain ones takes more time than was left"
+                )
             measured = judged(race.problem, race.metric, part, outputs)
             blocks = race.problem.structure.blocks[part.test]
             luck = np.bincount(blocks, plain.measured.influence - measured.influence) / len(part.test)

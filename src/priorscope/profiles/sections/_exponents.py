@@ -54,9 +54,7 @@ class Exponents(Finding):
             )
             for r in self.found.table().to_dict("records")
         ]
-        caption = (
-            "Exponent of the squared error by kernel components of the sample looked at; in brackets the range of three estimators"
-        )
+        caption = "Exponent of the squared error by kernel components of the sample looked at; in brackets the range of three estimators"
         columns = ["architecture", "error falls like", "limited by", "its smoothness would allow"]
         table = Table(caption, columns, rows)
         return Folded("exponents", "How fast errors should fall", self.sentences()[:1], (), [table])
@@ -71,4 +69,4 @@ def _measure(scene: Scene) -> Exponents | None:
     return Exponents(expected_exponents(rows, scene.pilot.targets, scene.grams, dimension=dimension))
 
 
-EXPONENTS = Section("exponents", _measure, work=0.5)
+EXPONENTS = Section("exponents", _measure, work=0.5, fits=lambda scene: len(scene.index) >= FEWEST)
