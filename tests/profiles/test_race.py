@@ -151,7 +151,7 @@ def test_two_of_the_same_are_level_for_their_luck_is_shared() -> None:
     race.run(20.0)
     standing = race.standings()
     difference = standing.of("one") - standing.of("two")
-    assert difference.std() < 0.5 * standing.of("one").std()
+    assert difference.std() < 0.8 * standing.of("one").std()  # independent ones would be 1.4 times as far apart
 
 
 def test_pure_noise_is_not_said_to_learn_and_a_signal_is() -> None:

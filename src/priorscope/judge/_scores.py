@@ -41,6 +41,9 @@ def rooted(losses: Array) -> Measured:
 def balanced(wrong: Array, labels: Labels) -> Measured:
     r"""The mean over classes of the share misclassified: :math:`I_i = (\ell_i - e_c)\, n / (C n_c)` for a row of class c.
 
+    A class of few rows is hardly known by them: its influences are scaled to the variance of :math:`(k + 1) / (n_c + 2)`
+    (Laplace's rule of succession), and where none or all of its rows are wrong they are of alternating sign.
+
     Example:
         >>> balanced(np.array([1.0, 0.0, 0.0, 0.0]), np.array([0, 0, 1, 1])).value
         0.25
@@ -48,7 +51,14 @@ def balanced(wrong: Array, labels: Labels) -> Measured:
     kinds, codes = np.unique(labels, return_inverse=True)
     counts = np.bincount(codes)
     each = np.bincount(codes, wrong) / counts
-    return Measured(float(each.mean()), (wrong - each[codes]) * (len(labels) / (len(kinds) * counts))[codes])
+    smooth = (each * counts + 1) / (counts + 2)
+    moved = wrong - each[codes]
+    for c in range(len(kinds)):
+        rows = codes == c
+        spread = float((moved[rows] ** 2).mean())
+        turns = np.resize([1.0, -1.0], counts[c]) - (counts[c] % 2) / counts[c]
+        moved[rows] = (moved[rows] / spread**0.5 if spread else turns) * (smooth[c] * (1 - smooth[c])) ** 0.5
+    return Measured(float(each.mean()), moved * (len(labels) / (len(kinds) * counts))[codes])
 
 
 def log_loss(probabilities: Array, labels: Labels) -> Measured:

@@ -11,12 +11,10 @@ from priorscope.profiles._learning import Learning, learning_of
 from priorscope.profiles._race import Race
 from priorscope.profiles._record import Record, grown
 from priorscope.profiles._row import ErrorCurve, Row
-from priorscope.profiles._standings import Standings
+from priorscope.profiles._standings import Standings, measured_ends
 from priorscope.statistics import Interval
 
 __all__ = ["Answer", "answer_of"]
-
-_Z = 1.645  # of an interval that holds 90 %
 
 
 @dataclass(frozen=True)
@@ -88,17 +86,10 @@ def _curve(race: Race, record: Record, standing: Standings) -> ErrorCurve:
     errors = np.array([record.error(r) for r in rungs])
     noise = np.array([record.standard_error(r, race.ladder) for r in rungs])
     tested = np.array([sum(len(t.measured.influence) for t in record.trials[r].values()) for r in rungs])
-    if race.metric.percent:  # Wilson's interval (1927): no mistake at all leaves room upwards
-        count = np.clip(
-            np.divide(errors * (1 - errors), noise**2, out=tested.astype(float), where=noise > 0), 1.0, tested
-        )
-        centre = (errors + _Z**2 / (2 * count)) / (1 + _Z**2 / count)
-        half = (
-            _Z * np.sqrt(np.maximum(errors * (1 - errors), 0.0) / count + _Z**2 / (4 * count**2)) / (1 + _Z**2 / count)
-        )
-        low, high = np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)
-    else:
-        low, high = np.maximum(errors - _Z * noise, 0.0), errors + _Z * noise
+    ends = [
+        measured_ends(e, n, t, race.metric.percent, race.level) for e, n, t in zip(errors, noise, tested, strict=True)
+    ]
+    low, high = np.array(ends).T
     sizes = np.array([race.ladder.sizes[r] for r in rungs])
     return ErrorCurve(
         sizes, errors, np.minimum(low, errors), np.maximum(high, errors), standing.each[record.contender.name]

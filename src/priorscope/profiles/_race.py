@@ -27,6 +27,7 @@ _SHARE = 0.5  # of the seconds left, that one trial may take
 _LITTLE = 0.03  # of the seconds left, that anybody's trial may take
 _ALLOWED = 0.35  # of the seconds left, that all folds of one contender's last rung may take where it looks at the clock
 _FILLED = 0.6  # of the budget, until which those who left are measured on all rows too
+_MORE, _LEAST = 3.0, 20.0  # times the seconds it was measured with, and seconds at least, for what is built
 _WARM = 3.0  # times the seconds believed: a first trial that takes more is timed again, for something was compiled or imported
 _CHEAP = 0.005  # of the budget: a contender that takes no more is measured whatever it may be
 _MOST_AVERAGED = 4
@@ -271,7 +272,10 @@ class Race:
                 record.out = "behind"
 
     def deployed(self, record: Record) -> BaseEstimator:
-        """The estimator as it was measured on its largest rung, its seconds grown to all rows: what is named and built.
+        """The estimator as it was measured on its largest rung: what is named and built.
+
+        One that looks at the clock has three times the seconds it was measured with, grown to all rows, and 20 s at least: what
+        is built is not cut shorter than what was measured, and the clock hardly ever speaks.
 
         Members of an average are what they are in their own rows.
         """
@@ -285,7 +289,7 @@ class Race:
         last = self.ladder.sizes[record.last]
         allowed = max((t.allowed or 0.0) for t in record.trials[record.last].values())
         times = grown(last, self.problem.n, contender.exponent, contender.flattens)
-        return contender.timed(float(f"{max(allowed * times, 1.0):.2g}"))
+        return contender.timed(float(f"{max(_MORE * allowed * times, _LEAST):.2g}"))
 
     # -- averages --------------------------------------------------------------------------------------------------------
 

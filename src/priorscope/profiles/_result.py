@@ -67,8 +67,8 @@ class Profile:
     """The result of :func:`profile`: one table of estimators, what the data look like, what to be careful about.
 
     ``rows`` are sorted by their estimates at ``to`` rows, the first is what to use. ``learns`` says whether anything beats
-    guessing by the test rows: True, False (a gain that counts would have shown) or None (too few rows to tell). ``candidates`` hold
-    what else was measured of the leading architectures, ``findings`` what sections found.
+    guessing by the test rows: True, False (a gain that counts would have shown) or None (too few rows to tell).
+    ``candidates`` hold what else was measured of the leading architectures, ``findings`` what sections found.
 
     Example:
         >>> import priorscope as ps, torch

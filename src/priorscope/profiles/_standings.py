@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
 from priorscope.curves import Extrapolation, extrapolate
 from priorscope.judge import Judgement, Metric, judge_draws, margin_of
@@ -113,6 +113,26 @@ def extrapolated(record: Record, ladder: Ladder, metric: Metric, to: float, leve
     return extrapolate(sizes, errors, to=to, errors_se=floor, kind=record.contender.curve, level=level)
 
 
+def measured_ends(error: float, noise: float, rows: int, percent: bool, level: float) -> tuple[float, float]:
+    """The ends of the interval of a measured error with standard error ``noise`` on so many test rows.
+
+    Of a share by Wilson (1927), with as many rows as its noise is worth: no mistake at all leaves room upwards.
+
+    Example:
+        >>> [round(end, 3) for end in measured_ends(0.0, 0.0, 100, True, 0.9)]
+        [0.0, 0.026]
+        >>> [round(end, 3) for end in measured_ends(2.0, 0.1, 100, False, 0.9)]
+        [1.836, 2.164]
+    """
+    z = float(ndtri(0.5 + level / 2))
+    if not percent:
+        return max(error - z * noise, 0.0), error + z * noise
+    count = float(np.clip(error * (1 - error) / noise**2, 1.0, rows)) if noise > 0 and 0 < error < 1 else float(rows)
+    centre = (error + z**2 / (2 * count)) / (1 + z**2 / count)
+    half = z * (max(error * (1 - error), 0.0) / count + z**2 / (4 * count**2)) ** 0.5 / (1 + z**2 / count)
+    return min(max(centre - half, 0.0), error), max(min(centre + half, 1.0), error)
+
+
 def record_rows(record: Record, rung: int) -> Array:
     """Influences of all test rows of a rung, one after another."""
     return np.concatenate([record.trials[rung][k].measured.influence for k in record.folds(rung)])
@@ -146,7 +166,9 @@ def standings_of(
         z = part * common[:, j] + np.sqrt(1 - part**2) * rest
         draws[:, j] = np.exp(np.interp(ndtr(z), _GRID, found))
         if to > sizes[j] and errors[j] > 0:  # more data never make a tuned predictor worse
-            top = errors[j] + 1.645 * records[j].standard_error(records[j].last, ladder)
+            rung = records[j].last
+            noise, rows = records[j].standard_error(rung, ladder), len(record_rows(records[j], rung))
+            top = measured_ends(errors[j], noise, rows, metric.percent, level)[1]
             draws[:, j] = np.minimum(draws[:, j], top)
     if metric.percent:
         draws = np.minimum(draws, 1.0)
