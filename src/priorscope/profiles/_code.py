@@ -69,7 +69,8 @@ class _Writer:
         return name
 
     def _arguments(self, step: BaseEstimator, candidate: Candidate | None) -> list[str]:
-        values, found, plain = step.get_params(deep=False), [], True
+        values, plain = step.get_params(deep=False), True
+        found: list[str] = []
         for name, parameter in inspect.signature(type(step).__init__).parameters.items():
             if name not in values:
                 continue

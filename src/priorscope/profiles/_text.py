@@ -87,7 +87,8 @@ def _left_out(result: Profile, rows: list[Row]) -> str:
 
 def _title(result: Profile) -> str:
     """What was profiled, and by what it is measured."""
-    return f"Profile of {result.data}: {result.task}, {result.n_train:,} rows, by {result.metric.words.split(' (')[0]}"
+    words = result.metric.words.split(" (")[0].split(", ")[0]
+    return f"Profile of {result.data}: {result.task}, {result.n_train:,} rows, by {words}"
 
 
 def as_text(result: Profile, width: int = _WIDTH, rows: int = _ROWS, cares: int = _CARE, *, python: bool = True) -> str:
