@@ -40,7 +40,8 @@ def _caption(result: Profile) -> str:
     level = f"{100 * result.setting.level:.0f} %"
     return (
         "Points are measured on rows that took no part in the fit, bars are 90 % intervals. Dashed lines, and the band of the "
-        f"first ({level}), are forecasts. The dashed rule is at {result.to:,} rows; a dotted line, where it is in sight, is {result.baseline.words}."
+        f"first ({level}), are forecasts. The dashed rule is at {result.to:,} rows; a dotted line, where it is in sight, is "
+        f"{result.baseline.words}."
     )
 
 
