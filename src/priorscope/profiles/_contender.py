@@ -45,6 +45,11 @@ class Contender:
     flattens: int | None = None  # rows from which on its time grows no faster than they do
     here: bool = False  # measured in this process only: it remembers
 
+    @property
+    def watches(self) -> bool:
+        """Whether it looks at the clock when told to."""
+        return any(name.split("__")[-1] == "max_seconds" for name in self.estimator.get_params())
+
     def timed(self, seconds: float) -> BaseEstimator:
         """A clone that keeps to so many processor seconds where it can be told to."""
         made = clone(self.estimator)

@@ -24,11 +24,14 @@ __all__ = ["Race"]
 
 _CHANCE = 0.05  # of being within the margin of the best, below which a contender leaves
 _SHARE = 0.5  # of the seconds left, that one trial may take
+_SEEN = 3  # rungs that are seen of everybody: at first all curves are far from what they come to
+_AT_FIRST = 0.1  # of the seconds left, that a trial may take of one of whom less was seen
 _LITTLE = 0.03  # of the seconds left, that anybody's trial may take
 _ALLOWED = 0.35  # of the seconds left, that all folds of one contender's last rung may take where it looks at the clock
 _FILLED = 0.6  # of the budget, until which those who left are measured on all rows too
 _MORE, _LEAST = 3.0, 20.0  # times the seconds it was measured with, and seconds at least, for what is built
 _WARM = 3.0  # times the seconds believed: a first trial that takes more is timed again, for something was compiled or imported
+_LEADING = 0.2  # probability of being near the best that the best of each kind is given
 _CHEAP = 0.005  # of the budget: a contender that takes no more is measured whatever it may be
 _MOST_AVERAGED = 4
 _AVERAGED_CHANCE = 0.15  # of being near the best, from which on a contender may be a member of an average
@@ -195,7 +198,12 @@ class Race:
         waiting = [r for r in self.running if fold not in r.trials.get(rung, {})]
         if fold:
             waiting = [r for r in waiting if rung in r.trials and (rung == top or r.cost(rung, self.ladder) < cheap)]
-        near = self.standings().near() if self.measured else {}
+        standing = self.standings() if self.measured else None
+        near = {} if standing is None else standing.near()
+        for name in (
+            () if standing is None else self._leaders(standing)
+        ):  # the best of each kind goes on as if it might win
+            near[name] = max(near[name], _LEADING)
 
         def place(record: Record) -> tuple[bool, bool, float, float]:
             cost = record.cost(rung, self.ladder)
@@ -203,7 +211,8 @@ class Race:
             return not record.contender.offered, dear, -near.get(record.contender.name, 1.0) if dear else 0.0, cost
 
         for record in sorted(waiting, key=place):
-            cost, left = record.cost(rung, self.ladder), end - clock.process_time()
+            left = end - clock.process_time()
+            cost = self._cost(record, rung, left)
             if rung < top and record.trials and cost > 2 * cheap and (top - rung) % 2:
                 continue  # a dear one takes every other rung
             if (record.trials and not self._worth(record, rung, cost, left, near)) or (left <= 0 and self.measured):
@@ -215,23 +224,35 @@ class Race:
 
     def _worth(self, record: Record, rung: int, cost: float, left: float, near: Mapping[str, float]) -> bool:
         """Whether a trial fits: little of what is left, or the way up takes no more than the chance to be best is worth."""
-        if cost < _LITTLE * left:
+        if cost < (_LITTLE if self._known(record) else _AT_FIRST) * left:
             return True
         share = min(_SHARE, 0.1 + near.get(record.contender.name, 1.0))
-        climb = cost if rung == self.ladder.top else cost + record.cost(self.ladder.top, self.ladder)
+        climb = cost if rung == self.ladder.top else cost + self._cost(record, self.ladder.top, left)
         return climb < share * left
 
-    def _allowed(self, rung: int, left: float) -> float:
-        """Processor seconds that one trial is allowed, told to estimators that look at the clock."""
+    def _cost(self, record: Record, rung: int, left: float) -> float:
+        """Processor seconds of a trial: one that looks at the clock takes hardly more than it is allowed."""
+        cost = record.cost(rung, self.ladder)
+        if record.contender.kind is Kind.KERNEL or not record.contender.watches:
+            return cost
+        return min(cost, 1.2 * self._allowed(rung, left, record.contender))
+
+    def _known(self, record: Record) -> bool:
+        """Whether enough was seen of a contender to send it away: three rungs, or as many rows as the third has."""
+        return bool(record.trials) and (len(record.rungs) >= _SEEN or record.last >= min(_SEEN - 1, self.ladder.top))
+
+    def _allowed(self, rung: int, left: float, contender: Contender) -> float:
+        """Processor seconds that one trial is allowed, told to estimators that look at the clock; networks need some to begin."""
+        least = 2.5 if contender.curve == "network" else 0.7
         share = self.ladder.sizes[rung] / self.ladder.sizes[-1]
-        return float(max(_ALLOWED * left / self.ladder.wanted(self.ladder.top) * share**0.5, 0.7))
+        return float(max(_ALLOWED * left / self.ladder.wanted(self.ladder.top) * share**0.5, least))
 
     def _try(self, record: Record, rung: int, fold: int, left: float) -> None:
         """Measure one contender on one part; one that refuses the data is told and leaves, nothing else is lost."""
         part = self.ladder.part(rung, fold)
         contender = record.contender
         try:
-            allowed = self._allowed(rung, left)
+            allowed = self._allowed(rung, left, contender)
             outputs, fit, both, notes = fitted_outputs(contender.timed(allowed), self.problem, part, contender.native)
             measured = judged(self.problem, self.metric, part, outputs)
         except KeyboardInterrupt:
@@ -252,24 +273,27 @@ class Race:
     def _leave(self, rung: int) -> None:
         """Those leave who are hardly near the best and not cheap; not the user's own, nor the best of a kind below the top."""
         standing = self.standings()
-        near, order = standing.near(), standing.order
-        first = order[0]
+        near, first, best = standing.near(), standing.order[0], self._leaders(standing)
         after = min(rung + 1, self.ladder.top)
-        best: dict[Kind, str] = {}
-        for name in order:
-            record = self.records[name]
-            if not record.out and not record.failed:
-                best.setdefault(record.contender.kind, name)
         for record in self.running:
             name = record.contender.name
-            if not record.trials or record.contender.offered or near.get(name, 1.0) >= _CHANCE:
+            if not self._known(record) or record.contender.offered or near.get(name, 1.0) >= _CHANCE:
                 continue
             if record.cost(after, self.ladder) < (_CHEAP if rung == self.ladder.top else 4 * _CHEAP) * self.seconds:
                 continue
-            if best.get(record.contender.kind) == name and rung < self.ladder.top:
+            if name in best and rung < self.ladder.top:
                 continue
             if name != first and (rung < self.ladder.top or standing.judged(name, first) is Judgement.WORSE):
                 record.out = "behind"
+
+    def _leaders(self, standing: Standings) -> set[str]:
+        """The best of each kind among those who go on."""
+        best: dict[Kind, str] = {}
+        for name in standing.order:
+            record = self.records[name]
+            if not record.out and not record.failed:
+                best.setdefault(record.contender.kind, name)
+        return set(best.values())
 
     def deployed(self, record: Record) -> BaseEstimator:
         """The estimator as it was measured on its largest rung: what is named and built.
