@@ -107,7 +107,7 @@ def test_errors_are_taken_over_all_folds_of_a_draw():
     ]
     table = pd.DataFrame(rows)
     assert abs(_molecules.errors_of(table)["spherical"][0] - (5 / 4) ** 0.5) < 1e-12
-    with pytest.raises(NotMeasured, match="model forest"):
+    with pytest.raises(NotMeasured, match="no runs of forest"):
         _molecules.ratio(table, "forest")
     found = _molecules.ratio(table, "counts").interval
     assert abs(found.value - 0.5) < 1e-12
