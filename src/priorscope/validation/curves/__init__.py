@@ -1,0 +1,1 @@
+"""Curves measured for the forecaster, and what its forecasts are worth."""
