@@ -8,7 +8,7 @@ from typing import Any
 
 __all__ = ["PREDICTORS", "Predictor"]
 
-SECONDS = 2.0  # of processor time that one fit may take where an estimator looks at the clock
+SECONDS = 1.0  # of processor time that one fit may take where an estimator looks at the clock
 
 
 @dataclass(frozen=True)
@@ -61,11 +61,11 @@ def _neighbours(task: str) -> Any:
 PREDICTORS = {
     "linear": Predictor("linear", _tuned("linear")),
     "random trees": Predictor("tree", _tuned("random trees")),
-    "boosted trees": Predictor("tree", _tuned("boosted trees")),
+    "boosted trees": Predictor("tree", _tuned("boosted trees"), 4096),
     "neighbours": Predictor("neighbours", _neighbours),
-    "support vectors": Predictor("kernel", _tuned("SVM"), 8192),
+    "support vectors": Predictor("kernel", _tuned("SVM"), 4096),
     "kernel machine": Predictor("kernel", _machine(None), 2048),
     "kernel machine, features": Predictor("kernel", _machine("learn"), 1024),
-    "dense network": Predictor("network", _network("dense")),
-    "convolutional network": Predictor("network", _network("convolutional"), 4096, image=True),
+    "dense network": Predictor("network", _network("dense"), 4096),
+    "convolutional network": Predictor("network", _network("convolutional"), 2048, image=True),
 }
