@@ -19,7 +19,7 @@ Q = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
 def a_posterior(errors=(0.30, 0.24, 0.19, 0.16), tests=1000, kind="tree"):
     prior = learnt_prior()
     points = read_points([64, 128, 256, 512], errors, tests=tests, shared=prior.shared)
-    return posterior_of(points, prior.belief(kind, points.last, float(points.error[-1])), prior.scatters, prior.drifts)
+    return posterior_of(points, prior.belief(kind, points.last, float(points.error[-1])), prior)
 
 
 def test_shapes_are_the_formula_and_never_rise():
@@ -54,15 +54,16 @@ def test_quantiles_are_those_of_independent_draws():
     post, rng, size = a_posterior(), np.random.default_rng(0), 400_000
     for n in (256.0, 512.0, 5000.0):
         t = rng.choice(post.weights.shape[1], size, p=post.weights.sum(0))
-        shape = np.empty(size, dtype=int)
+        shape, which = np.empty(size, dtype=int), np.empty(size, dtype=int)
         for column in range(post.weights.shape[1]):
             mine = t == column
             p = post.weights[:, column] / post.weights[:, column].sum()
             shape[mine] = rng.choice(len(p), mine.sum(), p=p)
+            which[mine] = rng.choice(4, mine.sum(), p=post.drift_weights[column])
         log_level = np.log(gamma.rvs(post.fits.count[t], random_state=rng) / post.fits.rate[shape, t])
         luck = np.log(gamma.rvs(1 / post.points.common, scale=post.points.common, size=size, random_state=rng))
-        z = max(np.log(n / 512), 0)
-        drift = rng.choice(post.drifts, size, p=post.drift_weights) * rng.standard_normal(size) * z
+        z = max(np.log(n / 512), 0) ** post.prior.power
+        drift = (post.prior.means[which] + post.prior.drifts[which] * rng.standard_normal(size)) * z
         drawn = np.quantile(log_level + luck + drift + shape_logs(np.array([n / 512]))[shape, 0], Q)
         found = np.log(post.quantiles(n, Q))
         # standard error of a sampled quantile: sqrt(q (1 - q) / N) over the density, here that of a normal of the same spread

@@ -17,6 +17,7 @@ COMMANDS: dict[str, str] = {
     # name: "module:function" (a typer function) or "module:app" (a typer.Typer with sub-commands)
     "profile": "priorscope.cli._profile:profile",
     "forecast": "priorscope.cli._forecast:forecast",
+    "extrapolate": "priorscope.cli._extrapolate:extrapolate",
     "fit": "priorscope.cli._fit:fit",
     "predict": "priorscope.cli._predict:predict",
     "reproduce": "priorscope.cli._reproduce:reproduce",

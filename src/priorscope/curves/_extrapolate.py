@@ -56,7 +56,7 @@ def extrapolate(
     prior = learnt_prior()
     points = read_points(sizes, errors, tests=tests, errors_se=errors_se, repeats=repeats, shared=prior.shared)
     belief = prior.belief(kind, points.last, None if tests is None else float(points.error[-1]))
-    posterior = posterior_of(points, belief, prior.scatters, prior.drifts)
+    posterior = posterior_of(points, belief, prior)
     scatter = float(np.exp(prior.kinds[kind or ANY]["scatter"] @ np.log(prior.scatters)))
     mistakes = None
     if tests is not None:

@@ -12,6 +12,7 @@ from scipy.special import ndtr
 
 from priorscope.checks import NOT_NEGATIVE, checked
 from priorscope.curves._extrapolate import extrapolate
+from priorscope.curves._prior import learnt_prior
 from priorscope.curves._result import Extrapolation
 from priorscope.printing import printed
 from priorscope.statistics import Interval
@@ -20,6 +21,7 @@ __all__ = ["Curve", "Extrapolations", "extrapolate_many", "luck_correlation"]
 
 Array = NDArray[np.float64]
 _DRAWS = 2000
+_NORMAL = np.linspace(-4.0, 4.0, 81)  # where quantiles are computed; draws are read between them
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ def luck_correlation(losses: ArrayLike) -> Array:
 @printed
 @dataclass(frozen=True)
 class Extrapolations:
-    """Extrapolations of several predictors to one size, and draws of all errors there: ``draws`` is (draws, predictors).
+    """Extrapolations of several predictors to one size, and draws of all errors there and of all floors: (draws, predictors).
 
     Example:
         >>> good, bad = Curve([64, 128, 256], [0.2, 0.15, 0.11], 1000), Curve([64, 128, 256], [0.4, 0.38, 0.37], 1000)
@@ -77,6 +79,7 @@ class Extrapolations:
     each: Mapping[str, Extrapolation]
     to: float
     draws: Array = field(repr=False)
+    floors: Array = field(repr=False)
 
     def __getitem__(self, name: str) -> Extrapolation:
         return self.each[name]
@@ -104,9 +107,16 @@ class Extrapolations:
         return pd.Series((self.draws - self.draws.min(1, keepdims=True)).mean(0), index=list(self.each))
 
     def best_error(self) -> Interval:
-        """The error of the predictor with the lowest median, corrected for having been chosen: the mean draw of who is best."""
+        """The lowest error of all at the size asked about, whoever has it: its median and interval over draws."""
+        return self._interval(self.draws.min(1))
+
+    def floor(self) -> Interval:
+        """What the best of these predictors falls to with endless samples, the least of their floors in each draw."""
+        return self._interval(self.floors.min(1))
+
+    def _interval(self, draws: Array) -> Interval:
         level = next(iter(self.each.values())).level
-        low, middle, high = np.quantile(self.draws.min(1), [0.5 - level / 2, 0.5, 0.5 + level / 2])
+        low, middle, high = np.quantile(draws, [0.5 - level / 2, 0.5, 0.5 + level / 2])
         return Interval(float(middle), float(low), float(high))
 
     def crossing(self, first: str, second: str, beyond: float = 100.0) -> float:
@@ -178,11 +188,39 @@ def extrapolate_many(
         )
         for name, c in curves.items()
     }
-    rng = np.random.default_rng(seed)
-    values, vectors = np.linalg.eigh(luck)
-    half = vectors * np.sqrt(np.maximum(values, 0.0))
-    uniform = ndtr(rng.standard_normal((_DRAWS, len(names))) @ half.T)
-    draws = np.empty_like(uniform)
-    for j, one in enumerate(each.values()):
-        draws[:, j] = one.posterior.at(one.posterior.draws(_DRAWS, rng, uniform[:, j]), to)
-    return Extrapolations(each, float(to), draws)
+    q = ndtr(_NORMAL)
+    there = np.log([one.posterior.quantiles(to, q) for one in each.values()])  # (predictor, q)
+    last = np.log([one.posterior.quantiles(one.posterior.points.last, q) for one in each.values()])
+    lucky = np.array([one.posterior.luck_variance for one in each.values()])
+    values, vectors = np.linalg.eigh(_likeness(there, last, lucky, luck))
+    normal = (
+        np.random.default_rng(seed).standard_normal((_DRAWS, len(names)))
+        @ (vectors * np.sqrt(np.maximum(values, 0.0))).T
+    )
+    most = np.array([1.0 if one.share else np.inf for one in each.values()])
+    draws = np.minimum(np.exp(_drawn(there, normal)), most)
+    floors = _drawn(np.array([one.posterior.floor(q) for one in each.values()]), normal)
+    return Extrapolations(each, float(to), draws, floors)
+
+
+def _drawn(table: Array, normal: Array) -> Array:
+    """Quantiles of each predictor (predictor, q) at normal scores (draw, predictor), straight between those of the table."""
+    at = np.clip((normal - _NORMAL[0]) / (_NORMAL[1] - _NORMAL[0]), 0, len(_NORMAL) - 1.001)
+    first, own = at.astype(int), np.arange(len(table))
+    found: Array = table[own, first] + (at - first) * (table[own, first + 1] - table[own, first])
+    return found
+
+
+def _likeness(there: Array, last: Array, lucky: Array, luck: Array) -> Array:
+    """Correlation of the logarithms of the errors at the size asked about, by their quantiles there and at the last size.
+
+    Of each variance one part is luck of the test rows, correlated as ``luck`` says; what grew since the largest size measured is
+    as ``alike`` as forecasts for different predictors of one data set were off; the rest is each predictor's own.
+    """
+    one = len(_NORMAL) // 2 + round(float(1 / (_NORMAL[1] - _NORMAL[0])))  # where a standard normal variable is 1
+    spread = [np.maximum((v[:, one] - v[:, -1 - one]) / 2, 1e-9) ** 2 for v in (there, last)]
+    fortune = np.sqrt(np.minimum(lucky / spread[0], 1.0))
+    grown = np.sqrt(np.clip(1 - spread[1] / spread[0], 0.0, 1 - fortune**2))
+    found: Array = luck * np.outer(fortune, fortune) + learnt_prior().alike * np.outer(grown, grown)
+    np.fill_diagonal(found, 1.0)
+    return found

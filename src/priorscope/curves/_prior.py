@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,16 +40,26 @@ def shape_features() -> Array:
 
 @dataclass(frozen=True)
 class Belief:
-    """Logarithms of the prior weights of shapes, of the scatters of a point and of the drifts beyond what was measured."""
+    """What is believed of one predictor: logarithms of the weights of shapes, of scatters, and of drifts given the scatter.
+
+    So a smooth curve is believed to go on smoothly.
+    A point ``v`` e-folds below the largest size scatters :math:`e^{gv}` times as much there, g the ``settling``, and no curve
+    of the form is believed closer than ``discrepancy`` times v: small samples say less of what comes.
+    """
 
     shapes: Array
     scatters: Array
     drifts: Array
+    settling: float = 0.0
+    discrepancy: float = 0.0
 
 
 @dataclass(frozen=True)
 class Prior:
     """Priors by kind: scatters and drifts on offer, the share of test luck that sizes have in common, and weights.
+
+    v e-folds beyond the largest size a curve has left its shape by a normal variable of mean ``means`` and standard deviation
+    ``drifts``, both times v to the ``power``. ``alike``: correlation, between predictors of one data set, of where they end up.
 
     Example:
         >>> sorted(learnt_prior().kinds)
@@ -57,7 +68,10 @@ class Prior:
 
     scatters: Array
     drifts: Array
+    means: Array
+    power: float
     shared: float
+    alike: float
     kinds: Mapping[str, Mapping[str, Array]]
     provenance: Mapping[str, str]
 
@@ -71,8 +85,19 @@ class Prior:
         return Belief(
             log_softmax(shapes),
             np.log(entry["scatter"] / entry["scatter"].sum()),
-            np.log(entry["drift"] / entry["drift"].sum()),
+            np.log(entry["drift"] / entry["drift"].sum(1, keepdims=True)),
+            float(entry["settling"]),
+            float(entry["discrepancy"]),
         )
+
+    @classmethod
+    def of(cls, told: Mapping[str, Any]) -> Prior:
+        """The prior that a data file tells, or that ``tools/fit_curves.py`` has just learnt."""
+        kinds = {
+            name: {key: np.array(values) for key, values in entry.items()} for name, entry in told["kinds"].items()
+        }
+        arrays = (np.array(told[key]) for key in ("scatters", "drifts", "means"))
+        return cls(*arrays, told["power"], told["shared"], told["alike"], kinds, told["provenance"])
 
 
 @cache
@@ -83,6 +108,4 @@ def learnt_prior() -> Prior:
         >>> "lcdb" in learnt_prior().provenance["source"].lower()
         True
     """
-    told = json.loads(files("priorscope.curves").joinpath("prior.json").read_text(encoding="utf-8"))
-    kinds = {name: {key: np.array(values) for key, values in entry.items()} for name, entry in told["kinds"].items()}
-    return Prior(np.array(told["scatters"]), np.array(told["drifts"]), told["shared"], kinds, told["provenance"])
+    return Prior.of(json.loads(files("priorscope.curves").joinpath("prior.json").read_text(encoding="utf-8")))

@@ -54,9 +54,10 @@ class Needed:
             return (
                 f"error {self.error:g}: not reachable with this predictor ({100 * self.chance:.0f} % sure that it can)"
             )
-        end = f"{self.high:,.0f}" if np.isfinite(self.high) else "not reachable"
+        value, low, high = (float(f"{v:.2g}") for v in (self.value, self.low, self.high))
+        end = f"{high:,.0f}" if np.isfinite(high) else "not reachable"
         return (
-            f"error {self.error:g}: about {self.value:,.0f} samples ({self.low:,.0f} to {end}; "
+            f"error {self.error:g}: about {value:,.0f} samples ({low:,.0f} to {end}; "
             f"{100 * self.chance:.0f} % sure that it can be reached at all)"
         )
 
@@ -191,13 +192,11 @@ def _ends(level: float) -> Array:
 
 
 def interval_at(posterior: Posterior, n: float, level: float, share: bool) -> Interval:
-    """Median and interval at ``n``, the upper end at most the one at the largest size measured, shares at most one."""
+    """Median and interval at ``n``; shares are at most one."""
     if not 1 <= n < np.inf:
         raise ValueError(f"an error is extrapolated to a finite number of at least 1 training sample; got {n}.")
     low, middle, high = posterior.quantiles(n, _ends(level))
     most = 1.0 if share else np.inf
-    if n > posterior.points.last:
-        most = min(most, float(posterior.quantiles(posterior.points.last, _ends(level)[2:])[0]))
     return Interval(*(float(min(v, most)) for v in (middle, low, high)))
 
 

@@ -70,16 +70,19 @@ def shape_logs(ratio: Array) -> Array:
     return found
 
 
-def explain(points: Points, scatters: Array) -> Fits:
+def explain(points: Points, scatters: Array, settling: float = 0.0, discrepancy: float = 0.0) -> Fits:
     r"""Evidence of every shape, the level integrated out.
 
     An error y of relative variance V counts like :math:`x = 1/V` mistakes among :math:`T = x/y` chances, so that given a shape r
     and a level e the likelihood is that of Poisson counts of mean :math:`e\,r_i T_i`; with a flat prior of log e the integral
     over the level is a gamma function (Gelman et al. 2013, Bayesian data analysis, sec. 2.6), derived here:
     :math:`\log p = \log\Gamma(X) + \sum_i x_i \log r_i - X \log\sum_i r_i T_i`, :math:`X = \sum_i x_i`. V is what the point has
-    of its own plus ``scatters`` squared over the number of repeats.
+    of its own, plus ``scatters`` squared over the number of repeats (growing towards small samples by ``settling``), plus
+    what the form of the curve is off (``discrepancy``), see :class:`Belief`.
     """
-    total = points.variance[:, None] + scatters**2 / points.repeats  # (n, scatter)
+    back = np.log(points.last / points.sizes)[:, None]
+    total = points.variance[:, None] + (discrepancy * back) ** 2  # (n, 1)
+    total = total + np.exp(2 * settling * back) * scatters**2 / points.repeats  # (n, scatter)
     x = 1 / total
     chances = x / points.error[:, None]
     logs = shape_logs(points.sizes / points.last)

@@ -17,6 +17,7 @@ REGISTRY: dict[str, str] = {
     "profile-validity": "priorscope.validation.profile_validity._profile_validity",
     "small-data": "priorscope.validation.small_data._small_data",
     "curve-bank": "priorscope.validation.curves._curve_bank",
+    "curve-forecasts": "priorscope.validation.curves._curve_forecasts",
     "label-noise": "priorscope.validation.label_noise._label_noise",
     "spectral-bias": "priorscope.papers.spectral_bias._spectral_bias",
     "ntk-spectra": "priorscope.papers.spectral_bias._ntk_spectra",

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 __all__ = ["PREDICTORS", "Predictor"]
 
@@ -16,13 +19,13 @@ class Predictor:
     """An estimator, its kind of prior, and the largest training size that a few seconds allow; ``image``: wants positions."""
 
     kind: str
-    make: Callable[[str], Any]
+    make: Callable[[str], BaseEstimator]
     largest: int = 8192
     image: bool = False
 
 
-def _tuned(name: str) -> Callable[[str], Any]:
-    def make(task: str) -> Any:
+def _tuned(name: str) -> Callable[[str], BaseEstimator]:
+    def make(task: str) -> BaseEstimator:
         from priorscope.sklearn import Tuned
 
         return Tuned(name, task=task, max_seconds=SECONDS)
@@ -30,8 +33,8 @@ def _tuned(name: str) -> Callable[[str], Any]:
     return make
 
 
-def _machine(features: str | None) -> Callable[[str], Any]:
-    def make(task: str) -> Any:
+def _machine(features: str | None) -> Callable[[str], BaseEstimator]:
+    def make(task: str) -> BaseEstimator:
         from priorscope.sklearn import KernelMachine
 
         return KernelMachine("fcn-2", task=task, features=features)
@@ -39,8 +42,8 @@ def _machine(features: str | None) -> Callable[[str], Any]:
     return make
 
 
-def _network(model: str) -> Callable[[str], Any]:
-    def make(task: str) -> Any:
+def _network(model: str) -> Callable[[str], BaseEstimator]:
+    def make(task: str) -> BaseEstimator:
         from priorscope.sklearn import TrainedNetwork
 
         return TrainedNetwork(model, task=task, max_seconds=SECONDS)
@@ -48,7 +51,7 @@ def _network(model: str) -> Callable[[str], Any]:
     return make
 
 
-def _neighbours(task: str) -> Any:
+def _neighbours(task: str) -> BaseEstimator:
     from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
