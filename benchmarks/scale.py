@@ -5,8 +5,8 @@ Run: python benchmarks/scale.py [--rows 1000 10000] [--peers falkon eigenpro xrf
 30 columns, of which eight matter (curves of directions and one product of signs), three classes drawn with probabilities that
 a formula gives, so that the least possible error is known. Each predictor has a process of its own: CPU seconds are those of fit
 on one thread, memory the largest that the operating system saw. FALKON (Rudi, Carratino & Rosasco 2017) and EigenPro 2 (Ma &
-Belkin 2019) are references in torch, written for this from the papers: a Laplace kernel in float32 as ``KernelMachine("laplace")``
-has it, as many landmarks, ridge (or epochs) chosen by a tenth of the rows held out. xRFM runs where ``xrfm`` is installed.
+Belkin 2019) are references in torch, written for this from the papers: the Laplace kernel of ``KernelMachine("laplace")`` in
+float32, as many landmarks, ridge (or epochs) chosen by a tenth of the rows held out. xRFM runs where ``xrfm`` is installed.
 """
 
 from __future__ import annotations
