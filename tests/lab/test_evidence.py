@@ -14,11 +14,13 @@ from priorscope.lab import (
     Paper,
     Store,
     at_least,
+    complete_scale,
     judge_evidence,
     judge_paper,
     read_evidence,
     sweep,
     take_up_evidence,
+    waiting,
     write_evidence,
 )
 from priorscope.statistics import exact
@@ -151,3 +153,20 @@ def test_recorded_runs_serve_a_grid_that_has_grown(toy, tmp_path):
     lines = old.read_text().splitlines()
     old.write_text("\n".join([lines[0].replace('"left_out":[]', '"left_out":["noise"]'), *lines[1:]]) + "\n")
     assert take_up_evidence(grown, Store(":memory:"), "small", tmp_path) == 0  # a measure could want what was left out
+
+
+def test_an_overnight_run_decides_before_a_small_one_and_only_papers_that_have_it_know_the_scale(toy, tmp_path):
+    with pytest.raises(ValueError, match="'squares' has no scale 'overnight'; it has tiny, small, paper"):
+        toy.SQUARES.points("overnight")
+    night = dataclasses.replace(
+        toy.SQUARES, overnight=True, grid=lambda scale: [{"x": 7 if scale == "overnight" else 3, "seed": 0}]
+    )
+    store = Store(":memory:")
+    sweep(night, "small", store, jobs=1)
+    assert complete_scale(night, store)[0] == "paper"  # whose points this grid has in common with small
+    apart = dataclasses.replace(night, grid=lambda scale: [{"x": ("tiny", *night.scales).index(scale), "seed": 0}])
+    store = Store(":memory:")
+    for scale, wanted in (("small", "small"), ("overnight", "overnight"), ("paper", "paper")):
+        sweep(apart, scale, store, jobs=1)
+        assert complete_scale(apart, store)[0] == wanted
+    assert [line.missing for line in waiting([toy.SQUARES, apart], Store(":memory:"), tmp_path, "overnight")] == [1]

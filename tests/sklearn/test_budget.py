@@ -1,9 +1,14 @@
 """Limits of time and memory: fits keep to them, say what they left out, and are no worse for a limit that leaves room."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+import torch
 
+from priorscope.contracts import kernel_matrix
 from priorscope.inference import processor_seconds
+from priorscope.models import laplace
 from priorscope.sklearn import KernelMachine
 from priorscope.sklearn._budget import Budget
 
@@ -50,3 +55,39 @@ def test_left_out_losses_of_some_rows_are_errors_on_new_ones():
     left, new = np.array(found).T
     np.testing.assert_allclose(left, new, rtol=0.2)
     assert np.ptp(new) < 0.3 * new.mean()
+
+
+class OnlyDouble:
+    """A kernel that refuses single precision where it was told so, and keeps a list of what it was asked in."""
+
+    def __init__(self, refuses):
+        self.refuses, self.seen = refuses, []
+
+    def kernel(self, x1, x2=None, *, kinds=("nngp", "ntk")):
+        self.seen.append(x1.dtype)
+        if self.refuses and x1.dtype == torch.float32:
+            raise ValueError("inputs cannot be told apart in single precision")
+        K = kernel_matrix(laplace(3.0), x1, x2, "ntk")
+        return SimpleNamespace(nngp=K, ntk=K)
+
+
+def test_much_is_done_in_single_precision_unless_the_kernel_refuses_it(monkeypatch):
+    """The same predictions in both precisions, to far below their error."""
+    found = []
+    for single, refuses in ((np.inf, False), (0.0, False), (0.0, True)):
+        monkeypatch.setattr("priorscope.sklearn._solution.SINGLE", single)
+        model = OnlyDouble(refuses)
+        found.append(KernelMachine(model, ridge=0.1, landmarks=100).fit(X[:2500], Y[:2500]).predict(NEW))
+        asked = model.seen.count(torch.float32)
+        assert asked == 0 if single else asked == 1 if refuses else asked > 1
+    double, narrow, refused = found
+    assert 0 < np.abs(narrow - double).max() < 1e-3
+    np.testing.assert_allclose(refused, double, atol=1e-3)
+
+
+def test_whole_groups_are_left_out_of_landmarks(monkeypatch):
+    """Rows come in copies of a group with one target: alone they are known from each other, together they are not."""
+    groups = np.repeat(np.arange(300), 10)
+    rows, y = X[:300][groups] + 0.01 * RNG.normal(size=(3000, 5)), RNG.normal(size=300)[groups]
+    together, alone = (KernelMachine("laplace", landmarks=200).fit(rows, y, groups=g) for g in (groups, None))
+    assert together.report_.chosen.squared > 0.8 > 0.5 > alone.report_.chosen.squared

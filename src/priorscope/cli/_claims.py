@@ -69,8 +69,8 @@ def claims(
     )
     from priorscope.papers import REGISTRY, load, load_all
 
-    if scale not in (None, "small", "paper"):
-        raise ValueError(f"verdicts are judged at scale small or paper; got {scale!r}.")
+    if scale not in (None, "small", "overnight", "paper"):
+        raise ValueError(f"verdicts are judged at scale small, overnight or paper; got {scale!r}.")
     if which is not None and paper is not None:
         raise ValueError(f"give the paper once: as {which!r} or as --paper {paper}.")
     if which in REGISTRY:
@@ -135,7 +135,8 @@ def _write_and_judge(paper: Paper, runs: Store | None, scale: str | None, tables
 
     complete, _ = complete_scale(paper, runs, scale)
     kept = read_evidence(paper.name, tables)
-    larger = kept is not None and (kept.version, kept.scale) == (paper.version, "paper") and complete == "small"
+    order = paper.scales.index
+    larger = kept is not None and kept.version == paper.version and complete and order(kept.scale) > order(complete)
     if runs is None or complete is None or (larger and scale is None):
         _tell([keep_unfinished(paper, runs, tables)])
         return judge_evidence(paper, tables)

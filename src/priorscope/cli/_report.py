@@ -42,7 +42,7 @@ def report(
 
 def _sections(runs: Store) -> list[PaperSection]:
     """A section for each paper with a complete set of runs, at the largest scale that is complete."""
-    from priorscope.lab import SCALES, judge_paper
+    from priorscope.lab import judge_paper
     from priorscope.papers import REGISTRY, load
 
     sections: list[PaperSection] = []
@@ -51,7 +51,7 @@ def _sections(runs: Store) -> list[PaperSection]:
             continue
         paper = load(name)
         there = runs.keys(name, paper.version)
-        for scale in reversed(SCALES):
+        for scale in reversed(paper.scales):
             if all(paper.key(point) in there for point in paper.points(scale)):
                 table = runs.table(paper, scale)
                 sections.append(

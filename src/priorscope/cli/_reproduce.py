@@ -31,7 +31,10 @@ def reproduce(
         ),
     ] = None,
     scale: Annotated[
-        str, typer.Option("--scale", help="tiny (seconds, no verdicts), small (minutes), paper (published sizes).")
+        str,
+        typer.Option(
+            "--scale", help="tiny (seconds, no verdicts), small (minutes), overnight, paper (published sizes)."
+        ),
     ] = "small",
     jobs: Annotated[
         int | None, typer.Option("--jobs", "-j", help="Local processes. Default: the cores at hand.")

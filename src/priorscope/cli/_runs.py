@@ -24,7 +24,7 @@ Name = Annotated[
 def export(
     name: Name,
     file: Annotated[Path, typer.Argument(help="The text file to write, as in circles.jsonl.")],
-    scale: Annotated[str, typer.Option("--scale", help="tiny, small or paper.")] = "small",
+    scale: Annotated[str, typer.Option("--scale", help="tiny, small, overnight or paper.")] = "small",
     store: StoreOption = None,
 ) -> None:
     """Write the stored runs of a paper to a text file, whole: one line per run, with its arrays and its checksum."""

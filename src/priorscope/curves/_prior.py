@@ -96,8 +96,8 @@ class Prior:
         kinds = {
             name: {key: np.array(values) for key, values in entry.items()} for name, entry in told["kinds"].items()
         }
-        arrays = (np.array(told[key]) for key in ("scatters", "drifts", "means"))
-        return cls(*arrays, told["power"], told["shared"], told["alike"], kinds, told["provenance"])
+        scatters, drifts, means = (np.array(told[key]) for key in ("scatters", "drifts", "means"))
+        return cls(scatters, drifts, means, told["power"], told["shared"], told["alike"], kinds, told["provenance"])
 
 
 @cache

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias, Union
+from typing import Any, TypeAlias, TypeGuard, Union
 
+import numpy as np
 import torch
 from torch.utils.data import DataLoader
 from torch.utils.data import Dataset as TorchDataset
@@ -97,7 +98,7 @@ def as_dataset(
         raise ValueError(f"target names a column of a file or a frame; {type(data).__name__} has none. Pass y.")
     if isinstance(data, Mapping):
         return from_bunch(data, layout=layout, **ways, **gaps)
-    if isinstance(data, (DataLoader, TorchDataset)):
+    if isinstance(data, (DataLoader, TorchDataset)) or _has_items(data):
         return from_torch(data, layout=layout, **ways)  # one without a length is refused there
     if isinstance(data, tuple) and len(data) == 2:
         return as_dataset(data[0], data[1], layout=layout, **ways, **gaps)
@@ -105,6 +106,16 @@ def as_dataset(
         f"{type(data).__name__} alone is no data: pass inputs and targets, a path, a frame with its target, a bunch, or a "
         "torch data set."
     )
+
+
+def _has_items(data: object) -> TypeGuard[MapStyle]:
+    """Whether this is a data set of dictionaries, as those of Hugging Face are, or a list of such items."""
+    if not isinstance(data, MapStyle) or isinstance(data, (tuple, np.ndarray, torch.Tensor)) or not len(data):
+        return False
+    try:
+        return isinstance(data[0], Mapping)
+    except (KeyError, IndexError, TypeError):
+        return False
 
 
 def _one_target(y: str, target: str | int | tuple[str, ...] | None) -> str:

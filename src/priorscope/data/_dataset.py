@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from priorscope.checks import SEED, checked, optional, whole
+from priorscope.contracts import Fields
 from priorscope.data._checks import check_enough, check_finite, check_rows, check_varied
 from priorscope.data.rows import Structure
 from priorscope.printing import printed
@@ -61,7 +62,8 @@ class Dataset:
 
     ``task`` is "classification" where ``classes`` or labels are given or all targets are ±1, else "regression".
     The test split may be empty. ``columns`` names the numbers of flat inputs where they came from a table. ``groups`` and
-    ``time`` number the group and the time of each training row where they are known (:attr:`structure`).
+    ``time`` number the group and the time of each training row where they are known (:attr:`structure`). ``fields`` says
+    which named parts (tokens, their mask) lie one after the other in flat inputs.
 
     Example:
         >>> data = Dataset(Split(torch.eye(4), torch.arange(4.0)), Split(torch.eye(4), torch.arange(4.0)), name="tiny")
@@ -80,6 +82,7 @@ class Dataset:
     columns: tuple[str, ...] = field(default=(), compare=False)
     groups: Tensor | None = field(default=None, compare=False)
     time: Tensor | None = field(default=None, compare=False)
+    fields: Fields | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         """Refuse splits that do not fit together, and say the task where it was not given."""
@@ -220,6 +223,7 @@ class Dataset:
             name=name or self.name,
             groups=self.groups,
             time=self.time,
+            fields=self.fields,
         )
 
     def to(self, dtype: torch.dtype) -> Dataset:

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from priorscope.lab._verdict import Verdict
 
-__all__ = ["Check", "Claim", "Measure", "Measured", "NotMeasured"]
-
 
 class NotMeasured(Exception):
     """Raised by a measure that a table cannot feed: the check is then *not shown*, for the reason given.

@@ -16,8 +16,6 @@ from priorscope.checks import POSITIVE, checked
 if TYPE_CHECKING:
     from distributed import Client, Scheduler
 
-__all__ = ["ClusterExecutor", "ClusterLost", "dask_executor"]
-
 _BETWEEN = 2.0  # seconds between two questions to the scheduler
 _TELL = 10.0  # seconds without a worker before the user hears of it
 _NEW = 30.0  # seconds without a look after which a new sweep is taken to have begun

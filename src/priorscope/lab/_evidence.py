@@ -21,8 +21,6 @@ from priorscope.writing import write_whole
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Evidence", "evidence_from", "read_evidence", "take_up_evidence", "write_evidence"]
-
 _FORMAT = 1
 _LONGEST = 256  # numbers; longer arrays are left out of the file (and named in it)
 _ARRAY = "array"  # {"array": "float32", "shape": [2, 2], "values": [...]} stands for an array

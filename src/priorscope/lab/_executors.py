@@ -14,8 +14,6 @@ from typing import ParamSpec, TypeVar
 
 from priorscope.checks import checked, optional, whole
 
-__all__ = ["SerialExecutor", "available_cores", "process_executor"]
-
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 P = ParamSpec("P")

@@ -8,19 +8,6 @@ from dataclasses import dataclass
 
 from priorscope.checks import ANY_NUMBER, NOT_NEGATIVE, checked, optional
 
-__all__ = [
-    "Expectation",
-    "above",
-    "at_least",
-    "at_most",
-    "below",
-    "between",
-    "claimed",
-    "falling",
-    "near",
-    "rising",
-]
-
 _ULPS = 8  # a value this many units in the last place from a bound lies on the bound
 
 

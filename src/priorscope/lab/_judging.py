@@ -13,14 +13,11 @@ from priorscope.lab._store import Store
 from priorscope.lab._unfinished import read_unfinished
 from priorscope.lab._verdict import Verdict, judge_claim
 
-__all__ = ["complete_scale", "judge_evidence", "judge_paper"]
-
-_VERDICT_SCALES = ("paper", "small")  # the largest complete one decides; tiny runs test the code and decide nothing
 _TINY = "tiny runs test the code and give no verdicts; run --scale small"
 
 
 def complete_scale(paper: Paper, store: Store | None, scale: str | None = None) -> tuple[str | None, str]:
-    """The largest of ``paper`` and ``small`` (or ``scale``) of which every point is stored, or None and what is missing.
+    """The largest scale but ``tiny`` (or ``scale``) of which every point is stored, or None and what is missing.
 
     Example:
         >>> paper = Paper("squares", "Squares", "Euclid", 1, lambda scale: [{"x": 3, "seed": 0}], lambda point: {})
@@ -31,7 +28,7 @@ def complete_scale(paper: Paper, store: Store | None, scale: str | None = None) 
         return None, _TINY
     there = store.keys(paper.name, paper.version) if store is not None else set()
     missing = ""
-    for candidate in (scale,) if scale else _VERDICT_SCALES:
+    for candidate in (scale,) if scale else paper.scales[:0:-1]:  # tiny runs test the code and decide nothing
         points = paper.points(candidate)
         n_there = sum(paper.key(point) in there for point in points)
         if points and n_there == len(points):
@@ -44,7 +41,7 @@ def complete_scale(paper: Paper, store: Store | None, scale: str | None = None) 
 def judge_paper(paper: Paper, store: Store | None, scale: str | None = None) -> list[Record]:
     """The verdict of each claim of a paper from the runs in the store, or ``not run`` where they are not complete.
 
-    Without ``scale``: from the largest of ``paper`` and ``small`` that is complete. Tiny runs never give one.
+    Without ``scale``: from the largest that is complete. Tiny runs never give one.
 
     Example:
         >>> from priorscope.lab import at_least

@@ -11,8 +11,6 @@ from pathlib import Path
 from priorscope.lab._record import Record, natural_order
 from priorscope.writing import write_whole
 
-__all__ = ["ledger_path", "read_ledger", "record_ledger", "runs_folder", "standing"]
-
 _PACKAGE = Path(__file__).resolve().parents[1]
 _SHIPPED = _PACKAGE / "lab" / "_claims"  # written there when a wheel is built, see setup.py
 

@@ -16,14 +16,13 @@ if TYPE_CHECKING:
     import altair as alt
     import pandas as pd
 
-__all__ = ["SCALES", "Paper"]
-
-SCALES = ("tiny", "small", "paper")
-"""``tiny`` for tests (seconds, no verdicts), ``small`` for a laptop (minutes), ``paper`` for the published sizes.
+SCALES = ("tiny", "small", "overnight", "paper")
+"""``tiny`` for tests (seconds, no verdicts), ``small`` for a laptop (minutes), ``overnight`` for two cores and twelve hours (the
+source's data and criteria, as large as that goes; of papers that have it), ``paper`` for the published sizes.
 
 Example:
     >>> SCALES
-    ('tiny', 'small', 'paper')
+    ('tiny', 'small', 'overnight', 'paper')
 """
 
 
@@ -36,7 +35,7 @@ class Paper:
     ``version`` whenever ``run`` changes what it measures: runs of older versions are then left aside. Where one point trains
     several independent members (initialisations or training sets), ``members`` names the field of the point that counts them,
     and the ledger counts members as seeds. ``place`` says where a paper of the user's own is (``file.py:PAPER``); who loads it
-    by that text fills it in.
+    by that text fills it in. ``overnight`` says that the grid knows that scale.
 
     Example:
         >>> def run(point):
@@ -56,6 +55,17 @@ class Paper:
     chart: Callable[[pd.DataFrame], alt.TopLevelMixin] | None = None
     members: str = ""
     place: str = ""
+    overnight: bool = False
+
+    @property
+    def scales(self) -> tuple[str, ...]:
+        """The scales of its grid, from small to large.
+
+        Example:
+            >>> Paper("x", "X", "Y", 1, lambda scale: [], lambda point: {}).scales
+            ('tiny', 'small', 'paper')
+        """
+        return tuple(scale for scale in SCALES if scale != "overnight" or self.overnight)
 
     @property
     def address(self) -> str:
@@ -83,6 +93,8 @@ class Paper:
         """The points of a scale, checked: JSON values, each with a seed, none twice."""
         if scale not in SCALES:
             raise ValueError(f"a scale is one of {', '.join(map(repr, SCALES))}; got {scale!r}.")
+        if scale not in self.scales:
+            raise ValueError(f"{self.name!r} has no scale {scale!r}; it has {', '.join(self.scales)}.")
         points = self.grid(scale)
         seen: dict[str, Point] = {}
         for point in points:

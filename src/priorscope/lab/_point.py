@@ -10,8 +10,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-__all__ = ["Metrics", "Point", "canonical_json", "decode_result", "encode_result", "point_key"]
-
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 Point: TypeAlias = dict[str, Any]
 """Parameters of one run and its seed: JSON values by name."""

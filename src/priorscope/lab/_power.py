@@ -12,8 +12,6 @@ from priorscope.checks import checked, whole
 from priorscope.lab._expect import Expectation
 from priorscope.statistics import Interval
 
-__all__ = ["more_draws", "power"]
-
 _SURE = 0.8  # a check is filed, and more draws are asked for, at this chance
 
 

@@ -7,8 +7,6 @@ import sys
 from collections.abc import Iterator
 from typing import Protocol
 
-__all__ = ["Watcher", "watch"]
-
 
 class Watcher(Protocol):
     """What a sweep tells of itself: called after each point with the counts so far.

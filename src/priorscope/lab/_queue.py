@@ -17,8 +17,6 @@ from priorscope.lab._paper import Paper
 from priorscope.lab._store import Store
 from priorscope.lab._sweep import sweep
 
-__all__ = ["Waiting", "work_off", "waiting"]
-
 _SLICE = 60.0  # CPU seconds between two looks at the order: the estimates of a paper sharpen as it runs
 
 
@@ -61,6 +59,8 @@ def waiting(
     """
     lines = []
     for paper in papers:
+        if scale not in paper.scales:
+            continue
         points = paper.points(scale)
         keys = [paper.key(point) for point in points]
         kept = read_evidence(paper.name, folder)

@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from priorscope.lab._point import Metrics, finite_or_none
 from priorscope.lab._verdict import CheckVerdict
 
-__all__ = ["Record", "natural_order"]
-
 
 @dataclass(frozen=True)
 class Record:

@@ -11,8 +11,6 @@ from typing import Any, TypeAlias
 
 from priorscope.lab._point import Metrics, Point, decode_result, point_key
 
-__all__ = ["COLUMNS", "Column", "DamagedRow", "Row", "commits"]
-
 Column: TypeAlias = str | int | float | bytes | None  # what SQLite keeps
 
 COLUMNS = "key, paper, version, point, metrics, arrays, code, seconds, finished"

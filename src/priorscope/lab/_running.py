@@ -15,8 +15,6 @@ from typing import Literal
 
 from priorscope.lab._store import Store
 
-__all__ = ["Running"]
-
 BEAT = 5.0  # seconds between two notes that this client lives
 SILENT = 60.0  # seconds without one after which its points are anybody's
 

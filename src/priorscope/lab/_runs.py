@@ -14,8 +14,6 @@ from priorscope.lab._row import Row, commits
 from priorscope.lab._store import Store
 from priorscope.writing import write_whole
 
-__all__ = ["Runs", "TakenUp", "read_runs", "stored_runs", "take_up", "write_runs"]
-
 _FORMAT = 1
 _KIND = "runs"  # a table of judged runs (lab/_evidence.py) has no kind
 

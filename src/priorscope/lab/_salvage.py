@@ -18,8 +18,6 @@ from priorscope.lab._row import DamagedRow, Row
 from priorscope.lab._store import Store
 from priorscope.lab._store_file import StoreError, as_text
 
-__all__ = ["Salvaged", "salvage"]
-
 _HOLE = 1000  # results in a row, beyond those that an index lists, that may be missing before we take it that there are no more
 _PAGES = 100_000  # a header that announces so many more pages than there are is itself damaged
 

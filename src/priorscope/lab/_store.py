@@ -18,8 +18,6 @@ from priorscope.lab._store_file import StoreError, StoreFile
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Store", "default_store_path"]
-
 
 def default_store_path() -> Path:
     """``$PRIORSCOPE_STORE``, or ``runs/store.sqlite`` under the working directory.

@@ -13,8 +13,6 @@ from typing import Any
 
 from priorscope.lab._row import COLUMNS, Column, DamagedRow, Row
 
-__all__ = ["StoreError", "StoreFile", "as_text"]
-
 _SCHEMA_VERSION = 2  # 1 had no checksums
 _APPLICATION_ID = 0x7072_7363  # "prsc", so that another program's SQLite file is told apart
 _SCHEMA = """

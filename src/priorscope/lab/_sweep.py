@@ -22,8 +22,6 @@ from priorscope.lab._progress import Watcher, watch
 from priorscope.lab._running import Running
 from priorscope.lab._store import Store
 
-__all__ = ["Interrupted", "SweepSummary", "code_version", "sweep"]
-
 _WINDOW = 512  # points handed to a foreign executor at a time: enough for a cluster, little to drop at Ctrl-C
 
 _LOOK = 1.0  # seconds between two looks at whether a cluster without news is still there

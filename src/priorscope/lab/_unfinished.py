@@ -10,10 +10,6 @@ from priorscope.lab._paper import Paper
 from priorscope.lab._runs import Runs, read_runs, stored_runs, write_runs
 from priorscope.lab._store import Store
 
-__all__ = ["keep_unfinished", "read_unfinished", "unfinished_file"]
-
-_SCALES = ("small", "paper")  # of which verdicts are given; the smaller is finished first
-
 
 def unfinished_file(name: str, folder: str | os.PathLike[str]) -> Path:
     """Where the runs of an unfinished sweep lie, under the folder with the tables of runs.
@@ -85,9 +81,12 @@ def keep_unfinished(paper: Paper, store: Store | None, folder: str | os.PathLike
 
 def _open_scales(paper: Paper, folder: str | os.PathLike[str]) -> list[str]:
     """Scales of which there is no table of runs of the paper's version; a larger one stands for the smaller too."""
-    table = read_evidence(paper.name, folder)
-    if table is None or table.version != paper.version or table.scale not in _SCALES:
-        return list(_SCALES)
+    table, judged = (
+        read_evidence(paper.name, folder),
+        paper.scales[1:],
+    )  # tiny runs give no verdicts; small ones are finished first
+    if table is None or table.version != paper.version or table.scale not in judged:
+        return list(judged)
     if table.keys != [paper.key(point) for point in paper.points(table.scale)]:
-        return list(_SCALES)
-    return list(_SCALES[_SCALES.index(table.scale) + 1 :])
+        return list(judged)
+    return list(judged[judged.index(table.scale) + 1 :])

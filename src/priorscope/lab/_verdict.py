@@ -16,8 +16,6 @@ from priorscope.statistics import Interval
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["VERDICTS", "CheckVerdict", "Verdict", "judge_claim", "judge_interval"]
-
 VERDICTS = ("holds", "holds with changes", "fails", "not reached", "not trained", "not shown", "not run")
 """What can be said of a claim.
 

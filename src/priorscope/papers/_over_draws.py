@@ -12,9 +12,22 @@ from scipy.stats import t as student
 from priorscope.lab import Measured, NotMeasured
 from priorscope.statistics import Interval, fit_power_law, seed_interval
 
-__all__ = ["exponent_over_draws", "highest", "lowest", "over_draws"]
-
 Statistic = Callable[[np.ndarray], float]
+
+
+def where(table: pd.DataFrame, **fields: object) -> pd.DataFrame:
+    """The runs with these values; none is *not measured*.
+
+    Example:
+        >>> len(where(pd.DataFrame({"n": [1, 1, 2], "seed": [0, 1, 0]}), n=1))
+        2
+    """
+    rows = table
+    for name, value in fields.items():
+        rows = rows[rows[name] == value]
+    if rows.empty:
+        raise NotMeasured(f"no runs with {', '.join(f'{k} {v}' for k, v in fields.items())}")
+    return rows
 
 
 def over_draws(samples: ArrayLike, statistic: Statistic | None = None, *, level: float = 0.95) -> Interval:

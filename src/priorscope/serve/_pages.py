@@ -138,10 +138,8 @@ def claims_page(query: str = "") -> str:
 
 
 def _scale_of(paper: Paper, runs: Store) -> str | None:
-    from priorscope.lab import SCALES
-
     there = runs.keys(paper.name, paper.version)
-    complete = [s for s in SCALES if all(paper.key(point) in there for point in paper.points(s))]
+    complete = [s for s in paper.scales if all(paper.key(point) in there for point in paper.points(s))]
     return complete[-1] if complete else None
 
 

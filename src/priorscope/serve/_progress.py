@@ -57,7 +57,6 @@ def _ago(seconds: float) -> str:
 
 def progress(runs: Store) -> list[Progress]:
     """For each paper: stored runs, failures, the share of each scale that is there, and whether its sweep is running."""
-    from priorscope.lab import SCALES
     from priorscope.papers import REGISTRY, load
 
     stored = runs.papers()
@@ -72,7 +71,7 @@ def progress(runs: Store) -> list[Progress]:
             if not there:
                 parts.append(f"of version {stored[name]}; now {version}")
             swept = runs.swept(name, version)
-            for scale in SCALES:
+            for scale in load(name).scales:
                 wanted = _wanted(name, scale)
                 done = len(wanted & there)
                 if done:

@@ -21,9 +21,8 @@ from priorscope.sklearn._report import Rival, ranked
 __all__ = ["Candidate", "Found", "Race", "left_out", "measure"]
 
 Array = NDArray[np.float64]
-SPECTRAL = 1000  # rows up to which all ridges come from one decomposition where nothing says which are near the best
-FEW = 250  # and where it is known: below, a decomposition costs as little as a few factors
-MIDDLE = 0.01  # where the walk along the ridges begins where nothing is known
+FEW = 250  # rows up to which a decomposition costs as little as a few factors
+MIDDLE = 0.01  # the first ridge where nothing is known, in units of the mean eigenvalue
 LEAST = 1e-10  # ridge in units of the mean eigenvalue
 SAFE = 1e-8  # below this a Cholesky factor has lost too many digits
 
@@ -72,9 +71,9 @@ def measure(
 ) -> list[Found]:
     """Each kind of one model's kernel with the ridge (given, or of the grid) that has the lowest left-out loss.
 
-    The squared error settles equal losses: misclassification is a count, and neighbours on the grid often tie. Up to
-    :data:`SPECTRAL` rows all ridges come from one decomposition, and so they do for counts of errors; of more rows a ridge takes
-    one Cholesky factor; from ``start`` (in units of the mean eigenvalue) on they are tried until the loss rises on both sides.
+    The squared error settles equal losses: misclassification is a count, and neighbours on the grid often tie. Of few rows, and
+    for counts of errors, all ridges come from one decomposition; of more rows a ridge takes one Cholesky factor, and from
+    ``start`` on (in units of the mean eigenvalue; by default the best of some rows) they are tried until the loss rises.
     """
     pair = kernel_matrices(candidate.model, x, None, kinds)
     found: list[Found] = []
@@ -86,10 +85,11 @@ def measure(
         seen.append(K)
         unit = mean_eigenvalue(K, problem.weights)
         ridges = unit * RIDGES if ridge is None else np.array([max(float(ridge), LEAST * unit)])
-        first = int(np.abs(np.log(ridges / unit / (start or MIDDLE))).argmin())
         jumps = ridge is None and metric in ("error", "balanced")  # counts of errors do not fall and rise once
-        few = len(K) <= (SPECTRAL if ridge is None and start is None else FEW) or ridges[0] < SAFE * unit
-        best = None if few or jumps else _by_walk(K, problem, ridges, metric, first)
+        best = None
+        if len(K) > FEW and not jumps and ridges[0] >= SAFE * unit:
+            near = start or (_first(K, problem, metric) if ridge is None else 1.0)
+            best = _by_walk(K, problem, ridges, metric, int(np.abs(np.log(ridges / unit / near)).argmin()))
         r, each, scores, solution = best or _by_grid(K, problem, ridges, metric)
         rival = Rival(
             candidate.name, kind, r, metric, float(each.mean()), len(K), candidate.label,
@@ -118,6 +118,17 @@ def _by_grid(K: Array, problem: Problem, ridges: Array, metric: str) -> tuple[fl
     offset = path.intercept(problem.targets, K @ coefficients)
     residuals, spread = problem.targets - every[best], path.left_out_spread(r, problem.blocks)
     return r, each[best], every[best], RidgeSolution(coefficients, offset, r, residuals, spread)
+
+
+def _first(K: Array, problem: Problem, metric: str) -> float:
+    """The best ridge of some of the rows, in units of the mean eigenvalue."""
+    some = np.arange(0, len(K), -(-len(K) // FEW))
+    part = problem.part(some)
+    if part.blocks is not None and len(np.unique(part.blocks)) < 2:
+        return MIDDLE
+    few = K[np.ix_(some, some)]
+    unit = mean_eigenvalue(few, part.weights)
+    return _by_grid(few, part, unit * RIDGES, metric)[0] / unit
 
 
 def _by_walk(
@@ -178,10 +189,7 @@ class Race:
                 break
             x = one.inputs(self.rows)
             fixed = replace(one, model=settled(one.model, x))
-            start = None if self.best is None else self.best.relative
-            for found in measure(
-                fixed, x, self.problem, kinds=self.kinds, metric=self.metric, ridge=self.ridge, start=start
-            ):
+            for found in measure(fixed, x, self.problem, kinds=self.kinds, metric=self.metric, ridge=self.ridge):
                 self.best = found if self.best is None or found.order < self.best.order else self.best
                 self.every.append(replace(found, solution=None, kernel=None))
         assert self.best is not None

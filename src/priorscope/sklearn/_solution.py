@@ -79,7 +79,7 @@ def by_landmarks(
     candidate, kind = found.candidate, found.rival.kind
     n, draw = len(rows), np.random.default_rng([seed, 1]).permutation(len(rows))
     large = float(n) * count * count > SINGLE
-    pair = _pair_seconds(candidate, kind, rows[draw[:PROBED]], np.float32 if large else np.float64)
+    dtype, pair = _probed(candidate, kind, rows[draw[:PROBED]], large)
     used, m = budget.fitting(n, count, min(KEPT, n), pair)
     own = np.arange(n) if used == n else np.sort(draw[:used])
     kept = _kept(problem.blocks, own, draw[m:used][::-1] if used - m >= LEAST else draw[:used])
@@ -89,10 +89,10 @@ def by_landmarks(
     inner = np.asarray(kernel_matrix(candidate.model, z, None, kind), dtype=np.float64)
     sums = Landmarks(inner, mine.targets, mine.weights, kept=kept, single=large)
     del inner
-    narrow = z.float() if large else z
+    narrow = z.to(dtype)
     for start in range(0, used, BLOCK):
         x = candidate.inputs(rows[own[start : start + BLOCK]])
-        sums.add(np.asarray(kernel_matrix(candidate.model, x.to(narrow.dtype), narrow, kind)))
+        sums.add(np.asarray(kernel_matrix(candidate.model, x.to(dtype), narrow, kind)))
         if budget.progress is not None:
             done = min(start + BLOCK, used)
             budget.progress(done / used, budget.of_landmarks(used - done, m, len(kept), pair))
@@ -108,6 +108,8 @@ def by_landmarks(
         f"{m} of {n} rows are landmarks (Nyström): left-out loss {loss:.4g}{seen} with all of them, {half[0]:.4g} with half, so "
         f"that more would gain less than about {max(half[0] - loss, 0.0):.2g}; {100 * lost:.2g} % of the kernel's trace is lost"
     ]
+    if len(kept) == 2 * KEPT:
+        notes.append(f"a group has more than {2 * KEPT} rows: only so many of them were left out together")
     if used < n:
         notes.append(f"max_seconds left time for {used} of {n} rows, drawn at random")
     if m < count:
@@ -118,12 +120,23 @@ def by_landmarks(
     ), loss
 
 
-def _pair_seconds(candidate: Candidate, kind: str, rows: Array, dtype: type) -> float:
-    """Processor seconds of one value of the kernel between rows, from a small block."""
-    x = candidate.inputs(rows).to(torch.from_numpy(np.empty(0, dtype)).dtype)
-    began = processor_seconds()
-    kernel_matrix(candidate.model, x[: len(x) // 2 + 1], x, kind)
-    return (processor_seconds() - began) / ((len(x) // 2 + 1) * len(x))
+def _probed(candidate: Candidate, kind: str, rows: Array, large: bool) -> tuple[torch.dtype, float]:
+    """In which precision inputs go to the kernel, and the processor seconds of one of its values, from a small block.
+
+    It is single where there is much to do, unless the kernel refuses that: inputs may be too close to be told apart in it.
+    """
+    x = candidate.inputs(rows)
+    some = len(x) // 2 + 1
+    for dtype in (torch.float32, torch.float64) if large else (torch.float64,):
+        began = processor_seconds()
+        try:
+            kernel_matrix(candidate.model, x[:some].to(dtype), x.to(dtype), kind)
+        except ValueError:
+            if dtype == torch.float64:
+                raise
+            continue
+        break
+    return dtype, (processor_seconds() - began) / (some * len(x))
 
 
 def _kept(blocks: NDArray[np.int64] | None, own: NDArray[np.int64], draw: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -138,7 +151,7 @@ def _kept(blocks: NDArray[np.int64] | None, own: NDArray[np.int64], draw: NDArra
     first = order[np.sort(np.unique(order, return_index=True)[1])]  # blocks as their first rows come up
     few = sizes[first].cumsum() <= KEPT
     few[0] = True
-    return np.flatnonzero(np.isin(mine, first[few]))[: 4 * KEPT]
+    return np.flatnonzero(np.isin(mine, first[few]))[: 2 * KEPT]
 
 
 def _best_ridge(

@@ -95,7 +95,7 @@ def test_from_torch_reads_pairs_and_refuses_the_rest():
     assert sorted((data.inputs[:, 0, 0, 0] * 255).round().int().tolist()) == list(range(6))
     tensors = torch.utils.data.TensorDataset(torch.eye(4), torch.arange(4) % 2)
     assert len(from_torch(tensors, test=tensors).test) == 4
-    with pytest.raises(ValueError, match="map-style data set"):
+    with pytest.raises(ValueError, match="needs a data set with __len__"):
         from_torch(iter([1, 2]))
     with pytest.raises(ValueError, match=r"items \(input, target\)"):
         from_torch([1, 2, 3])

@@ -105,7 +105,9 @@ def test_an_open_shape_is_refused_and_settled_by_layout():
     assert torch.equal(last.inputs, torch.from_numpy(x.transpose(0, 3, 1, 2).copy()).float())
     pairs = TensorDataset(torch.from_numpy(x), torch.from_numpy(y))
     assert from_torch(pairs, layout="channels_last").input_shape == (3, 3, 32)
-    with pytest.raises(ValueError, match="layout must be 'channels_first', 'channels_last' or 'grey'; got 'NHWC'"):
+    with pytest.raises(
+        ValueError, match="layout must be 'channels_first', 'channels_last', 'grey' or 'sequence'; got 'NHWC'"
+    ):
         from_arrays(x, y, layout="NHWC")
     with pytest.raises(ValueError, match=r"layout='grey' needs images \(n, height, width\)"):
         from_arrays(x, y, layout="grey")

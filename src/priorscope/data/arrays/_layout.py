@@ -9,13 +9,13 @@ from torch import Tensor
 
 __all__: list[str] = []
 
-Layout: TypeAlias = Literal["channels_first", "channels_last", "grey"]
+Layout: TypeAlias = Literal["channels_first", "channels_last", "grey", "sequence"]
 
 
 def check_layout(layout: Layout | None) -> None:
-    """Raise unless ``layout`` is None or one of the three names."""
+    """Raise unless ``layout`` is None or one of the names."""
     if layout is not None and layout not in get_args(Layout):
-        raise ValueError(f"layout must be 'channels_first', 'channels_last' or 'grey'; got {layout!r}.")
+        raise ValueError(f"layout must be 'channels_first', 'channels_last', 'grey' or 'sequence'; got {layout!r}.")
 
 
 def is_signal(channels: int, length: int) -> bool:
@@ -71,6 +71,13 @@ def channels_first(x: Tensor, layout: Layout | None) -> tuple[Tensor, Layout | N
     shape = tuple(x.shape[1:])
     if len(shape) < 2:
         return x, None, ()
+    if layout == "sequence":
+        if len(shape) != 2:
+            raise ValueError(
+                f"layout='sequence' needs inputs (n, times, numbers); got (n, {', '.join(map(str, shape))})."
+            )
+        note = f"inputs {shape} are read as sequences of {shape[0]} times with {shape[1]} numbers each, kept channels first"
+        return x.movedim(-1, 1).contiguous(), "channels_last", (note,)
     found = layout or find_layout(shape)
     if found is None:
         as_first, as_last = "×".join(map(str, shape[1:])), "×".join(map(str, shape[:-1]))

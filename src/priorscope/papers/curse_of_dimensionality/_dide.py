@@ -16,8 +16,6 @@ from priorscope.statistics import seed_interval
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["PAPER"]
-
 SYSTEMS = {"VEC_n": ("vec", "nn+"), "LCN_n": ("lcn", "nn+"), "VEC_∞": ("vec", "ntk"), "GAP_∞": ("gap", "ntk")}
 SIZES: dict[str, Point] = {
     "tiny": {"data": "local", "size": 4, "n_test": 32, "width": 4, "epochs": 2, "least_steps": 5},

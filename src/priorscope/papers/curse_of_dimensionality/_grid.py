@@ -5,8 +5,6 @@ from __future__ import annotations
 from priorscope.lab import Point
 from priorscope.papers.curse_of_dimensionality._systems import GROUPS, VARIANTS
 
-__all__ = ["ROTATIONS", "SYSTEMS", "accuracy_grid", "exact_grid", "intervention_grid"]
-
 ROTATIONS = ("O(c)⊗I", "O(c)^d", "O(cd)")
 PLAIN_AND_ROTATED = ("identity", *ROTATIONS)
 SYSTEMS = ("fcn", "lcn", "vec", "gap", "lap")

@@ -16,8 +16,6 @@ from priorscope.papers.curse_of_dimensionality._systems import IMAGES, SOURCE
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["PAPER"]
-
 
 def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
     """Test accuracy of every draw by system and group, without and with MixUp; the bar is the mean."""

@@ -6,22 +6,10 @@ import numpy as np
 import pandas as pd
 
 from priorscope.lab import Measured, NotMeasured
-from priorscope.papers._over_draws import over_draws
+from priorscope.papers._over_draws import over_draws, where
 from priorscope.papers.curse_of_dimensionality._grid import ROTATIONS
 from priorscope.papers.curse_of_dimensionality._systems import SIZE_OF
 from priorscope.statistics import Interval, exact
-
-__all__ = [
-    "changes",
-    "closing",
-    "drop_outside",
-    "drops",
-    "inclusion",
-    "lead",
-    "largest_change_inside",
-    "nearer",
-    "separation",
-]
 
 KEYS = ["data", "n", "variant", "seed"]
 HAS = {2: "lcn", 3: "fcn"}  # the system whose own symmetry is O(c)^d, and O(cd)
@@ -115,11 +103,7 @@ def _difference(wide: pd.DataFrame, one: tuple[str, str, str], other: tuple[str,
 
 def separation(table: pd.DataFrame, data: str) -> Measured:
     """NN+: accuracy of VEC under O(c)⊗I minus under O(c)^d, over draws, at the most images."""
-    cells = table[
-        (table.part == "accuracy") & (table.variant == "nn+") & (table.system == "vec") & (table.data == data)
-    ]
-    if cells.empty:
-        raise NotMeasured(f"there are no such runs on {data}")
+    cells = where(table, part="accuracy", variant="nn+", system="vec", data=data)
     wide = cells[cells.n == cells.n.max()].pivot_table(
         index="seed", columns=["variant", "system", "group"], values="accuracy"
     )

@@ -15,8 +15,6 @@ from priorscope.papers.curse_of_dimensionality._width_claims import TRENDS
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["PAPER"]
-
 MEMBERS = 10  # initialisations in a mean, as in the paper
 SIZES: dict[str, list[Point]] = {
     "tiny": [{"data": "local", "size": 4, "n": 16, "n_test": 16, "steps": 5}],

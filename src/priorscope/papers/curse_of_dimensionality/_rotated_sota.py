@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from priorscope.data import Dataset
 
-__all__ = ["PAPER"]
-
 SIZES: dict[str, Point] = {
     "tiny": {"data": "local", "size": 8, "n_test": 32, "epochs": 1, "least_steps": 2},
     "small": {"data": "cifar10", "size": 16, "n_test": 2000, "epochs": 8, "least_steps": 200},

@@ -17,8 +17,6 @@ from priorscope.statistics import Interval, exact, fit_power_law
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["PAPER"]
-
 SOURCE = "What breaks the curse of dimensionality in deep learning? (2021)"
 READOUTS = ("fcn", "vec", "gap")
 ORDERS = (1, 2, 4)  # ReLU's kernel has no third power: order 3 is empty, as k'''(0) = 0 says

@@ -21,8 +21,6 @@ from priorscope.system import System
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["PAPER"]
-
 
 def run(point: Point) -> Metrics:
     """One cell: the change of a kernel or of a coupled network under a group, or the difference of an embedding."""

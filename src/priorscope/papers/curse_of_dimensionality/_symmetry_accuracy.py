@@ -25,8 +25,6 @@ from priorscope.papers.curse_of_dimensionality._systems import (
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["PAPER", "run"]
-
 
 def run(point: Point) -> Metrics:
     """The test accuracy of one system on images moved by one element of a group."""

@@ -14,19 +14,6 @@ from priorscope.data.groups import Element, Group, named
 from priorscope.inference import GradientDescent, KernelRegression
 from priorscope.system import accuracy
 
-__all__ = [
-    "GROUPS",
-    "IMAGES",
-    "SOURCE",
-    "VARIANTS",
-    "architecture",
-    "element",
-    "images",
-    "inside",
-    "predictions",
-    "score",
-]
-
 SOURCE = "What breaks the curse of dimensionality in deep learning? (2021)"
 GROUPS = ("identity", "P(c)⊗I", "P(c)^d", "P(cd)", "O(c)⊗I", "O(c)^d", "O(cd)")
 SIZE_OF = {"identity": 0, "P(c)⊗I": 1, "O(c)⊗I": 1, "P(c)^d": 2, "O(c)^d": 2, "P(cd)": 3, "O(cd)": 3}

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from priorscope.data import Dataset
 
-__all__ = ["PAPER"]
-
 MEMBERS = 10  # initialisations in a mean, as in the paper
 SIZES: dict[str, Point] = {
     "tiny": {"data": "local", "size": 4, "n": 16, "n_test": 16},

@@ -8,11 +8,9 @@ import pandas as pd
 from scipy.stats import spearmanr
 
 from priorscope.lab import Check, Claim, Measured, NotMeasured, at_least, at_most, claimed
-from priorscope.papers._over_draws import exponent_over_draws, over_draws
+from priorscope.papers._over_draws import exponent_over_draws, over_draws, where
 from priorscope.papers.curse_of_dimensionality._systems import IMAGES, SOURCE
 from priorscope.statistics import Interval
-
-__all__ = ["RATES", "TRENDS"]
 
 ACROSS = {"width": "time", "time": "width"}
 NAMES = {"accuracy": "accuracy", "to_gap": "distance to E GAP_n", "to_limit": "distance to VEC_∞"}
@@ -24,9 +22,7 @@ def trend(table: pd.DataFrame, data: str, column: str, along: str) -> Measured:
 
     Accuracy can only fall where GAP, from which VEC departs, is ahead of VEC_∞, which it approaches.
     """
-    path = table[table.data == data]
-    if path.empty:
-        raise NotMeasured(f"there are no runs on {data}")
+    path = where(table, data=data)
     ahead = path.gap_accuracy.mean() - path.limit_accuracy.mean()
     if column == "accuracy" and ahead <= 0:
         raise NotMeasured(f"GAP is not ahead of VEC_∞ ({ahead:+.3f}), so accuracy has nowhere to fall to")

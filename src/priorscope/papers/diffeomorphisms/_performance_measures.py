@@ -12,8 +12,6 @@ from priorscope.lab import Measured, NotMeasured
 from priorscope.papers.diffeomorphisms._stability_measures import counted, geometric, responding
 from priorscope.statistics import Interval, seed_interval
 
-__all__ = ["advantage", "along_samples", "architectures", "augmented_ratio", "correlation", "prefactor"]
-
 LEAST = 5  # architectures below which nothing is correlated
 
 

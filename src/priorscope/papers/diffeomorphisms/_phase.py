@@ -25,8 +25,6 @@ from priorscope.statistics import fit_power_law
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["PAPER"]
-
 CUTOFFS = {"tiny": [3, 5, 8], "small": [3, 5, 8, 10, 15, 20, 30], "paper": [3, 5, 8, 10, 15, 20, 30, 50, 100]}
 FIELDS = {"tiny": 40, "small": 400, "paper": 2000}
 DRAWS = {"tiny": 4, "small": 64, "paper": 64}  # of the rule as printed; the padded one is told in notes, from four

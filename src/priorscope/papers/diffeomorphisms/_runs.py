@@ -15,8 +15,6 @@ from priorscope.lab import Metrics, Point
 from priorscope.models import FiniteModel, convnet, dense, lenet, resnet18
 from priorscope.probes import NoResponse, Stability, noise_sweep, stability
 
-__all__ = ["ARCHITECTURES", "data_of", "learning_rate", "measure_stability", "trained_run"]
-
 ARCHITECTURES: dict[str, Callable[[], FiniteModel]] = {
     "dense-2": lambda: dense(2),
     "dense-4": dense,

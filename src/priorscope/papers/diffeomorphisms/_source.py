@@ -2,6 +2,4 @@
 
 from __future__ import annotations
 
-__all__ = ["SOURCE"]
-
 SOURCE = "Relative stability toward diffeomorphisms indicates performance in deep nets (2021)"

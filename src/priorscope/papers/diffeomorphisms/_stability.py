@@ -27,8 +27,6 @@ from priorscope.papers.diffeomorphisms._source import SOURCE
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["PAPER"]
-
 SIZES: dict[str, Point] = {
     "tiny": {"data": ["templates"], "models": ["dense-4"], "sizes": [60], "seeds": 2, "steps": 5, "n_test": 60},
     "small": {
@@ -37,6 +35,14 @@ SIZES: dict[str, Point] = {
         "sizes": [1000, 8000],
         "seeds": 4,
         "steps": 800,
+        "n_test": 2000,
+    },
+    "overnight": {
+        "data": ["mnist", "fashion-mnist", "cifar10", "templates"],
+        "models": ["dense-4", "lenet", "residual-stride-bn"],
+        "sizes": [1000, 8000, 40_000],
+        "seeds": 4,
+        "steps": 10_000,
         "n_test": 2000,
     },
     "paper": {
@@ -165,4 +171,5 @@ PAPER = Paper(
     run=run,
     claims=CLAIMS,
     chart=chart,
+    overnight=True,
 )

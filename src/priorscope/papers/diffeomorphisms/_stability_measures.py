@@ -12,8 +12,6 @@ from priorscope.lab import Measured, NotMeasured
 from priorscope.papers._over_draws import highest, lowest
 from priorscope.statistics import Interval, seed_interval
 
-__all__ = ["by_cell", "counted", "distance_from_one", "geometric", "log_R", "outputs", "responding"]
-
 REAL = ("mnist", "fashion-mnist", "cifar10")
 
 

@@ -15,8 +15,6 @@ from priorscope.papers.diffeomorphisms._source import SOURCE
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["PAPER"]
-
 SIZES: dict[str, Point] = {
     "tiny": {"data": ["templates"], "models": ["dense-4"], "seeds": 2, "n_test": 60},
     "small": {

@@ -20,8 +20,6 @@ from priorscope.statistics import fit_power_law
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["PAPER"]
-
 SIZES: dict[str, Point] = {
     "tiny": {
         "sizes": [8],
@@ -32,6 +30,11 @@ SIZES: dict[str, Point] = {
         "sizes": [256, 128, 64, 32],
         "common": {"dim": 5, "width": 100, "kernel_width": 1000, "n_test": 4000, "data_seeds": 8, "rescaled": 1e-4},
         "steps": {"max_turn": 1e-3, "max_steps": 40_000, "size": 0.1},
+    },
+    "overnight": {
+        "sizes": [1024, 512, 256, 128, 64, 32],
+        "common": {"dim": 5, "width": 100, "kernel_width": 1000, "n_test": 4000, "data_seeds": 16, "rescaled": 1e-4},
+        "steps": {"max_turn": 1e-3, "max_steps": 100_000, "size": 0.1},
     },
     "paper": {
         "sizes": [4096, 2048, 1024, 512, 256, 128, 64, 32],
@@ -191,5 +194,6 @@ PAPER = Paper(
         ),
     ),
     chart=chart,
+    overnight=True,
     members="data_seeds",
 )

@@ -16,13 +16,12 @@ from priorscope.papers.early_stopping._source import SOURCE
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["PAPER"]
-
 SGD, ADAM, HALF = runs.CONDITIONS
 WITHIN = 0.1  # of the published parts: ours, for network, images and samples are smaller than the source's
 SIZES: dict[str, Point] = {
     "tiny": {"n": 40, "n_test": 40, "size": 16, "width": 2, "steps": 4, "seeds": 2},
     "small": {"n": 400, "n_test": 1000, "size": 16, "width": 8, "steps": 400, "seeds": 5},
+    "overnight": {"n": 2000, "n_test": 3000, "size": 32, "width": 8, "steps": 4000, "seeds": 8},
     "paper": {"n": 10_000, "n_test": 3000, "size": 32, "width": 32, "steps": 30_000, "seeds": 4},
 }
 
@@ -185,5 +184,13 @@ CLAIMS = (
 )
 
 PAPER = Paper(
-    "jacobian-alignment", "Where labels lie in the Jacobian of a residual network", SOURCE, 1, grid, run, CLAIMS, chart
+    "jacobian-alignment",
+    "Where labels lie in the Jacobian of a residual network",
+    SOURCE,
+    1,
+    grid,
+    run,
+    CLAIMS,
+    chart,
+    overnight=True,
 )

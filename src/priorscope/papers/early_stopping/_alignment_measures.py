@@ -10,8 +10,6 @@ from priorscope.lab import Measured
 from priorscope.papers._over_draws import over_draws
 from priorscope.papers.early_stopping._alignment_runs import CONDITIONS
 
-__all__ = ["Condition", "above_shuffled", "change", "energy", "left", "part", "wrong_minus_clean"]
-
 Condition = tuple[str, float]
 CLEAN: Condition = ("sgd", 0.0)
 HALF: Condition = ("sgd", 0.5)

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from priorscope.data import Dataset
     from priorscope.inference import FittedNetworks
 
-__all__ = ["CONDITIONS", "DIMENSION", "measure"]
-
 CLASSES = (1, 0, 2)  # automobile, airplane and bird
 CONDITIONS = (("sgd", 0.0), ("adam", 0.0), ("sgd", 0.5))  # optimiser and share of wrong labels
 DIMENSION = 50  # of the information space, the source's

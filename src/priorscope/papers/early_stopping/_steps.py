@@ -15,8 +15,6 @@ from priorscope.papers.early_stopping._source import SOURCE
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["PAPER"]
-
 RATE = 0.05  # of wrong labels, below the theorem's 1/16
 CLUSTERS = (6, 12, 24)
 SIZES = {"tiny": (20, 30, 2), "small": (400, 300, 8), "paper": (2000, 1000, 20)}  # width, steps, seeds

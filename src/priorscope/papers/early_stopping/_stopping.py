@@ -27,8 +27,6 @@ from priorscope.papers.early_stopping._source import SOURCE
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["PAPER"]
-
 OURS = "priorscope, early stopping"
 MIXTURES = ((2, 2), (3, 1), (3, 2))  # classes and components per class
 RATES = (0.05, 0.2, 0.4)  # shares of wrong labels; the first is below the theorem's 1/16

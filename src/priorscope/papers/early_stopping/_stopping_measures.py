@@ -9,29 +9,14 @@ import numpy as np
 import pandas as pd
 
 from priorscope.lab import Measured, NotMeasured
-from priorscope.papers._over_draws import exponent_over_draws, highest, lowest, over_draws
+from priorscope.papers._over_draws import exponent_over_draws, highest, lowest, over_draws, where
 from priorscope.statistics import Interval, exact, interpolate_over_log, share_interval
-
-__all__ = [
-    "accuracy_gained",
-    "best_inside",
-    "excess_loss",
-    "excess_without_stop",
-    "gap_place",
-    "geometric_rate",
-    "growth",
-    "part_ratio",
-    "steps_exponent",
-    "train_share",
-]
 
 CLOSE = 0.5  # of the first distance to the true labels: where half the way is gone
 
 
 def _of(table: pd.DataFrame, kind: str) -> pd.DataFrame:
-    rows = table[table["kind"] == kind]
-    if rows.empty:
-        raise NotMeasured(f"there are no runs of the kind {kind}")
+    rows = where(table, kind=kind)
     return rows
 
 

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from priorscope.data import Dataset
 
-__all__ = ["CORRUPTED", "measure"]
-
 CORRUPTED = (0.3, 0.5)  # shares of wrong labels whose part in the information space is told
 
 

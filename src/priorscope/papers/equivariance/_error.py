@@ -9,14 +9,12 @@ import numpy as np
 import pandas as pd
 
 from priorscope.lab import Check, Claim, Measured, Metrics, NotMeasured, Paper, Point, at_most, below, between, rising
-from priorscope.papers._over_draws import highest, over_draws
+from priorscope.papers._over_draws import highest, over_draws, where
 from priorscope.papers.equivariance._source import SPHERES
 from priorscope.statistics import Interval
 
 if TYPE_CHECKING:
     import altair as alt
-
-__all__ = ["PAPER"]
 
 CHANNELS = 10  # K of section 5.1
 SIZES: dict[str, tuple[tuple[int, ...], tuple[int, ...], int]] = {
@@ -64,9 +62,7 @@ def run(point: Point) -> Metrics:
 
 def cell(table: pd.DataFrame, nonlinearity: str, precision: str = "float32") -> pd.DataFrame:
     """The rows of one kind."""
-    rows = table[(table["nonlinearity"] == nonlinearity) & (table["precision"] == precision)]
-    if rows.empty:
-        raise NotMeasured(f"no runs with {nonlinearity} in {precision}")
+    rows = where(table, nonlinearity=nonlinearity, precision=precision)
     return rows
 
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from priorscope.data import Dataset
     from priorscope.models import FiniteModel
 
-__all__ = ["PAPER"]
-
 SIZES: dict[str, Point] = {
     "tiny": {"size": 8, "voxel": 6.0, "n": (6,), "compared": 6, "n_test": 6, "steps": 2, "seeds": 2},
     "small": {"size": 16, "voxel": 3.0, "n": (24, 48, 96, 192), "compared": 96, "n_test": 240, "steps": 160, "seeds": 5},

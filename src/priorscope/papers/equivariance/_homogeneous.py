@@ -16,8 +16,6 @@ from priorscope.statistics import exact
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["PAPER"]
-
 SOURCE = "Cohen, Geiger & Weiler, A general theory of equivariant CNNs on homogeneous spaces (2019)"
 GROUPS = {"tiny": ("D3",), "small": ("D3", "D4", "S4", "p4", "p4m"), "paper": ("D3", "D4", "S4", "p4", "p4m")}
 CIRCLE = {"tiny": 1, "small": 3, "paper": 3}  # largest degrees of the fields over SO(2)

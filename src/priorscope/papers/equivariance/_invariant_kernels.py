@@ -22,8 +22,6 @@ from priorscope.statistics import Interval, log_interpolate
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["PAPER"]
-
 GAIN = "Tahmasebi & Jegelka, The exact sample complexity gain from invariances for kernel regression (2023)"
 RATE = "Mei, Misiakiewicz & Montanari, Learning with invariances in random features and kernel models (2021)"
 LENGTH = 8

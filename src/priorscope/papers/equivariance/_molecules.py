@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from priorscope.data import Dataset, Molecule
     from priorscope.models import FiniteModel
 
-__all__ = ["PAPER"]
-
 SIZES: dict[str, Point] = {
     "tiny": {
         "folds": 2,

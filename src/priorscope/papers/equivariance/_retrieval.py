@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["retrieval"]
-
 
 def retrieval(features: NDArray[np.float64], labels: NDArray[np.int64]) -> dict[str, float]:
     r"""Precision and recall at N, F1, mean average precision and NDCG, averaged over queries (micro).

@@ -10,14 +10,12 @@ import numpy as np
 import pandas as pd
 
 from priorscope.lab import Check, Claim, Measured, Metrics, NotMeasured, Paper, Point, above, rising
-from priorscope.papers._over_draws import over_draws
+from priorscope.papers._over_draws import over_draws, where
 from priorscope.papers.equivariance._retrieval import retrieval
 from priorscope.papers.equivariance._source import SPHERES
 
 if TYPE_CHECKING:
     import altair as alt
-
-__all__ = ["PAPER"]
 
 SIZES: dict[str, Point] = {
     "tiny": {"n": 16, "n_test": 16, "bandwidth": 4, "bands": (3, 2), "channels": (3, 4), "steps": 2},
@@ -73,9 +71,7 @@ def run(point: Point) -> Metrics:
 
 def mean(table: pd.DataFrame, model: str, column: str) -> Measured:
     """The mean of a measure over draws."""
-    rows = table[table["model"] == model]
-    if rows.empty:
-        raise NotMeasured(f"no runs of {model}")
+    rows = where(table, model=model)
     return Measured(over_draws(rows[column]), f"{len(rows)} draws")
 
 

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from priorscope.lab import Check, Claim, Measured, Metrics, NotMeasured, Paper, Point, above, at_most, below, claimed
-from priorscope.papers._over_draws import over_draws
+from priorscope.lab import Check, Claim, Measured, Metrics, Paper, Point, above, at_most, below, claimed
+from priorscope.papers._over_draws import over_draws, where
 from priorscope.papers.equivariance._source import SPHERES
 
 if TYPE_CHECKING:
     import altair as alt
-
-__all__ = ["PAPER"]
 
 SIZES: dict[str, Point] = {
     "tiny": {"data": "digits", "bandwidth": 6, "bands": (3, 2), "channels": (2, 3), "n": 20, "n_test": 20, "steps": 2},
@@ -76,9 +74,7 @@ def run(point: Point) -> Metrics:
 
 def accuracy(table: pd.DataFrame, model: str, train: str, test: str) -> Measured:
     """Mean accuracy over draws of one entry of the table."""
-    rows = table[(table["model"] == model) & (table["train"] == train)]
-    if rows.empty:
-        raise NotMeasured(f"no runs of {model}, trained {train}")
+    rows = where(table, model=model, train=train)
     return Measured(over_draws(rows[f"on_{test}"]), f"{len(rows)} draws")
 
 

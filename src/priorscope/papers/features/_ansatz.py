@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from priorscope.data import Dataset
 
-__all__ = ["PAPER"]
-
 SOURCE = (
     "Radhakrishnan et al., Mechanism for feature learning in neural networks and backpropagation-free machine learning models "
     "(Science 383, 1461, 2024; arXiv 2212.13881)"

@@ -15,13 +15,11 @@ from torch import Tensor
 from priorscope import data, models
 from priorscope.inference import RIDGES, FeatureMachine, KernelRegression, RidgePath
 from priorscope.lab import Claim, Metrics, NotMeasured, Paper, Point, above, at_most, near
-from priorscope.papers._over_draws import exponent_over_draws, over_draws
+from priorscope.papers._over_draws import exponent_over_draws, over_draws, where
 from priorscope.statistics import Interval
 
 if TYPE_CHECKING:
     import altair as alt
-
-__all__ = ["PAPER"]
 
 SOURCE = (
     "Radhakrishnan et al., Mechanism for feature learning in neural networks and backpropagation-free machine learning models "
@@ -191,9 +189,7 @@ def run(point: Point) -> Metrics:
 
 
 def _of(table: pd.DataFrame, kind: str) -> pd.DataFrame:
-    rows = table[table["kind"] == kind]
-    if rows.empty:
-        raise NotMeasured(f"no {kind} was run")
+    rows = where(table, kind=kind)
     return rows
 
 

@@ -17,8 +17,6 @@ from priorscope.statistics import exact
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["PAPER"]
-
 RESETS = (1e-4, 1e-6, 1e-8, 1e-10)
 RATES = (1e-1, 1e-2, 1e-3, 1e-4)  # of the policy that goes two ways; its ends are left at the fourth power
 

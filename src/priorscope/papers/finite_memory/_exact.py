@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     import altair as alt
     import pandas as pd
 
-__all__ = ["PAPER"]
-
 EXIT = 1e-120  # of the columns, where their limit is asked for: far below the least q, 1e-61
 END = 1e-60  # of the ends of a chain of necklaces, over the rate inside
 

@@ -10,8 +10,6 @@ import pandas as pd
 from priorscope.lab import Check, Claim, Measured, at_least, at_most, near
 from priorscope.statistics import Interval, exact, fit_power_law
 
-__all__ = ["CLAIMS", "SOURCE"]
-
 SOURCE = "Geiger, Eloy & Wyart, How memory architecture affects learning in a simple POMDP (2021)"
 
 

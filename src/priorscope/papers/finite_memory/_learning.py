@@ -16,8 +16,6 @@ from priorscope.statistics import group_interval
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["PAPER"]
-
 MU, RESET = 0.1, 1e-4  # μ of Fig. 4; the source gives no restart rate there
 RAM_STARTS = ("random", "linear", "columns", "ccp")
 MEMENTO_STARTS = ("random", "cycles", "necklace")

@@ -14,8 +14,6 @@ from priorscope.papers.geometry._training_claims import ALIGNMENT
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["PAPER"]
-
 
 def grid(scale: str) -> list[Point]:
     """Models × repeats: gradient descent on the whole training set, as many steps as published."""

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     import altair as alt
 
 
-__all__ = ["along", "curves", "early_and_later", "lines", "two_directions"]
-
 RECIPE: Point = {"clip": 0.5, "decay": True}  # of the released code, where the text is silent
 
 

@@ -15,8 +15,6 @@ from priorscope.statistics import Interval
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["PAPER"]
-
 REDUCED = "Reduced: 1×16×16 inputs, 2,560 samples (10 per dimension, as published), ResNet18 of width 16 with group normalisation"
 FITTED = 0.99  # training accuracy below which a plane tells nothing of generalisation (published: 1)
 PLANES = {"top": (0, 1), "mixed": (0, -1), "bottom": (-2, -1)}  # ranks of u1, u2 among the eigenvectors of G

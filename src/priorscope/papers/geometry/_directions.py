@@ -18,8 +18,6 @@ from priorscope.statistics import Interval, exact
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["PAPER"]
-
 FITTED = 0.9  # training accuracy, at the rank where it is highest, below which a curve decides nothing (published: 1)
 KINDS = ("linear", "quadratic", "sinusoidal")
 RANKS = {

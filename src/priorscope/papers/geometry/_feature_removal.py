@@ -14,8 +14,6 @@ from priorscope.papers.geometry._sizes import SOURCE, models_of, sizes, width_of
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["PAPER"]
-
 
 def grid(scale: str) -> list[Point]:
     """Models × numbers of removed directions × repeats."""

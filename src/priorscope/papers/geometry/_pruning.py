@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from priorscope.lab import Check, Claim, Measured, Metrics, NotMeasured, Paper, Point, rising
-from priorscope.papers._over_draws import over_draws
+from priorscope.lab import Check, Claim, Measured, Metrics, Paper, Point, rising
+from priorscope.papers._over_draws import over_draws, where
 from priorscope.papers.geometry._charts import panels
 from priorscope.papers.geometry._sizes import SOURCE
 
@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     import altair as alt
 
     from priorscope.data import Dataset
-
-__all__ = ["PAPER"]
-
 
 ARMS = ("score", "random", "score_together", "random_together")  # the first two by class
 
@@ -94,9 +91,7 @@ def gap(table: pd.DataFrame, how: str) -> Measured:
 
     ``how``: empty for as much from every class, "_together" for all samples together.
     """
-    cifar = table[table["data"] == "cifar10"]
-    if cifar.empty:
-        raise NotMeasured("this scale has no CIFAR-10")
+    cifar = where(table, data="cifar10")
     gaps = 100 * (cifar[f"score{how}"] - cifar[f"random{how}"]).groupby(cifar["seed"]).mean()
     by_share = (table[f"score{how}"] - table[f"random{how}"]).groupby([table["data"], table["fraction"]])
     words = ", ".join(f"{data} {share:.0%}: {100 * v.mean():+.1f}" for (data, share), v in by_share)

@@ -16,8 +16,6 @@ from priorscope.papers.geometry._sizes import REDUCED, SOURCE, models_of, rows_o
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["PAPER"]
-
 
 def grid(scale: str) -> list[Point]:
     """Models × repeats; each run trains one network per rank of the linear feature."""

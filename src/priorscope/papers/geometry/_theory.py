@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from priorscope.contracts import NetworkMaker, NetworkOptions
     from priorscope.probes import GeometryEvolution
 
-__all__ = ["PAPER"]
-
 FILTER = 7  # taps of the linear convolution: large, so that pooling leaves several directions
 
 

@@ -10,7 +10,6 @@ from priorscope.lab import (
     Check,
     Claim,
     Measured,
-    NotMeasured,
     above,
     at_least,
     at_most,
@@ -20,17 +19,13 @@ from priorscope.lab import (
     near,
     rising,
 )
-from priorscope.papers._over_draws import exponent_over_draws, over_draws
+from priorscope.papers._over_draws import exponent_over_draws, over_draws, where
 from priorscope.papers.geometry._sizes import SOURCE
 from priorscope.statistics import Interval, exact
 
-__all__ = ["CLAIMS"]
-
 
 def _part(table: pd.DataFrame, part: str, model: str) -> pd.DataFrame:
-    rows = table[(table["part"] == part) & (table["model"] == model)]
-    if rows.empty:
-        raise NotMeasured(f"this scale has no {model}")
+    rows = where(table, part=part, model=model)
     return rows
 
 

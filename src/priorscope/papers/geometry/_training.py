@@ -14,8 +14,6 @@ from priorscope.papers.geometry._training_claims import FLIP
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["PAPER"]
-
 
 def grid(scale: str) -> list[Point]:
     """Models × Gaussian data of covariance G or flip(G) with random labels × repeats."""

@@ -11,8 +11,6 @@ from priorscope.papers._over_draws import over_draws
 from priorscope.papers.geometry._sizes import NARROW, REDUCED, SOURCE, rows_of
 from priorscope.statistics import Interval
 
-__all__ = ["ALIGNMENT", "FLIP", "VARIATIONS"]
-
 TRAINED = 0.6  # training accuracy on G data below which a network has not trained, so nothing is tested
 FITTED = 0.9  # training accuracy along the first eigenvector below which a rate decides nothing (published: 1)
 NETWORKS = {"mlp": "dense net", "lenet": "LeNet", "residual": "residual network"}

@@ -14,8 +14,6 @@ from priorscope.papers.geometry._training_claims import VARIATIONS
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["PAPER"]
-
 RATES = {1.0: 30, 0.1: 60, 0.01: 100, 0.001: 300}  # learning rate: epochs, more where steps are small
 
 

@@ -11,14 +11,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from priorscope.lab import Check, Claim, Measured, Metrics, NotMeasured, Paper, Point, above, at_most, falling
-from priorscope.papers._over_draws import over_draws
-from priorscope.papers.implicit_bias._source import SOURCE, as_split, cell, per_draw
+from priorscope.papers._over_draws import over_draws, where
+from priorscope.papers.implicit_bias._source import SOURCE, as_split, per_draw
 from priorscope.statistics import exact
 
 if TYPE_CHECKING:
     import altair as alt
-
-__all__ = ["PAPER"]
 
 Array = NDArray[np.float64]
 TOLERANCE = 0.01  # of the nuclear norm over the least: what counts as the least
@@ -120,14 +118,14 @@ def _kernel(point: Point) -> Metrics:
 
 def at_scale(table: pd.DataFrame, column: str, place: int, rank: int) -> Measured:
     """The mean of a column at the smallest (0) or largest (−1) scale."""
-    rows = cell(table, kind="completion", rank=rank)
+    rows = where(table, kind="completion", rank=rank)
     scale = float(np.sort(rows["scale"].unique())[place])
-    return Measured(per_draw(cell(rows, scale=scale), column), f"α = {scale:g}")
+    return Measured(per_draw(where(rows, scale=scale), column), f"α = {scale:g}")
 
 
 def change_slope(table: pd.DataFrame, rank: int) -> Measured:
     """The slope of the change in the log of the scale, one per draw."""
-    wide = cell(table, kind="completion", rank=rank).pivot_table(index="seed", columns="scale", values="change")
+    wide = where(table, kind="completion", rank=rank).pivot_table(index="seed", columns="scale", values="change")
     slopes = [float(np.polyfit(np.log(wide.columns.to_numpy(float)), row, 1)[0]) for row in wide.to_numpy(float)]
     listed = ", ".join(f"α = {a:g}: {v:.3g}" for a, v in wide.mean().items())
     return Measured(over_draws(slopes), f"mean change {listed}")
@@ -135,14 +133,14 @@ def change_slope(table: pd.DataFrame, rank: int) -> Measured:
 
 def sensing_excess(table: pd.DataFrame) -> Measured:
     """The excess of the nuclear norm at the smallest scale, from measurements."""
-    rows = cell(table, kind="sensing")
+    rows = where(table, kind="sensing")
     rows = rows[rows["scale"] == rows["scale"].min()]
     return Measured(per_draw(rows, "excess"), f"relative error of the matrix {rows['error'].mean():.2g} on average")
 
 
 def apart(table: pd.DataFrame) -> pd.DataFrame:
     """Draws of which the low-rank truth has a nuclear norm more than 1 % above the least: excess by scale, and the truth's."""
-    rows = cell(table, kind="completion")
+    rows = where(table, kind="completion")
     rows = rows[rows["truth_excess"] > TOLERANCE]
     wide = rows.pivot_table(index=["rank", "seed"], columns="scale", values="excess")
     if len(wide) < 2 or wide.shape[1] < 2:
@@ -162,14 +160,14 @@ def share_of_truth(table: pd.DataFrame) -> Measured:
 
 def kernel_off(table: pd.DataFrame, column: str) -> Measured:
     """The largest deviation over draws."""
-    return Measured(exact(float(cell(table, kind="kernel")[column].max())))
+    return Measured(exact(float(where(table, kind="kernel")[column].max())))
 
 
 def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
     """Left: change of entries that were not shown, by scale. Right: nuclear norm over the least, minus 1."""
     import altair as alt
 
-    rows = cell(table, kind="completion").assign(rank=lambda t: t["rank"].astype(int).astype(str))
+    rows = where(table, kind="completion").assign(rank=lambda t: t["rank"].astype(int).astype(str))
     base = alt.Chart(rows[["rank", "scale", "seed", "change", "error", "excess"]]).encode(
         x=alt.X("scale:Q", title="initial scale α").scale(type="log").axis(format="~g"),
         color=alt.Color("rank:N", title="rank of the truth"),

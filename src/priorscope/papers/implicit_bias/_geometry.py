@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from priorscope.lab import Check, Claim, Metrics, Paper, Point, above, at_least, at_most, falling, rising
+from priorscope.papers._over_draws import where
 from priorscope.papers.implicit_bias._geometry_measures import (
     DATA,
     NETWORKS,
@@ -26,15 +27,13 @@ from priorscope.papers.implicit_bias._geometry_measures import (
     sparse_share,
     spline_off,
 )
-from priorscope.papers.implicit_bias._source import SOURCE, as_split, cell, linear_problem, margin_share
+from priorscope.papers.implicit_bias._source import SOURCE, as_split, linear_problem, margin_share
 
 if TYPE_CHECKING:
     import altair as alt
     from torch import nn
 
     from priorscope.inference import GradientDescent, Potential
-
-__all__ = ["PAPER"]
 
 Array = NDArray[np.float64]
 POTENTIALS = ("quadratic", "hyperbolic", "power")
@@ -224,7 +223,7 @@ def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
     """Left: shares of the largest margins by norm of descent. Right: KKT ratios of networks by loss."""
     import altair as alt
 
-    rows = longest(cell(table, kind="margin"))
+    rows = longest(where(table, kind="margin"))
     names = {f"share_{q}": f"in {q}" for q in NORMS}
     shares = rows[["norm", "data", "seed", *names]].melt(
         ["norm", "data", "seed"], var_name="margin", value_name="share"
@@ -241,7 +240,7 @@ def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
         )
         .properties(width=290, height=200, title="Linear models, 20 samples")
     )
-    nets = longest(cell(table, kind="network"))
+    nets = longest(where(table, kind="network"))
     right = (
         alt.Chart(nets[["network", "loss", "ratio", "seed"]])
         .mark_circle(opacity=0.6)

@@ -11,14 +11,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from priorscope.lab import Check, Claim, Measured, Metrics, NotMeasured, Paper, Point, above, at_most, below, rising
-from priorscope.papers._over_draws import highest, over_draws
-from priorscope.papers.implicit_bias._source import SOURCE, as_split, cell, digit_images, per_draw
+from priorscope.papers._over_draws import highest, over_draws, where
+from priorscope.papers.implicit_bias._source import SOURCE, as_split, digit_images, per_draw
 from priorscope.statistics import Interval, exact
 
 if TYPE_CHECKING:
     import altair as alt
-
-__all__ = ["PAPER"]
 
 Array = NDArray[np.float64]
 DATA = ("sparse", "digits")
@@ -145,7 +143,7 @@ def _explicit(point: Point) -> Metrics:
 
 def flow_off(table: pd.DataFrame, depth: int) -> Measured:
     """The largest distance between the end of the flow and the least Q, over scales and draws."""
-    rows = cell(table, kind="flow", depth=depth)
+    rows = where(table, kind="flow", depth=depth)
     worst = rows.groupby("scale")["off"].max()
     listed = ", ".join(f"α = {a:g}: {v:.2g}" for a, v in worst.items())
     unfitted = int((rows["fitted"] < 1).sum())
@@ -154,17 +152,17 @@ def flow_off(table: pd.DataFrame, depth: int) -> Measured:
 
 def control(table: pd.DataFrame) -> Measured:
     """How many times farther the least Q of four fifths the scale is from the end of the flow, at the least."""
-    rows = cell(table, kind="flow")
+    rows = where(table, kind="flow")
     return Measured(exact(float((rows["control"] / rows["off"]).min())), f"{len(rows)} flows")
 
 
 def at_end(table: pd.DataFrame, column: str, depth: int) -> Measured:
     """The norm over the least, minus 1, at the outermost scale; the larger of both data."""
-    rows = cell(table, kind="ends", depth=depth)
+    rows = where(table, kind="ends", depth=depth)
     place = 0 if column == "l1_excess" else -1
 
     def outermost(data: str) -> Interval:
-        return over_draws([float(np.asarray(v)[place]) for v in cell(rows, data=data)[column]])
+        return over_draws([float(np.asarray(v)[place]) for v in where(rows, data=data)[column]])
 
     return highest({data: outermost(data) for data in DATA})
 
@@ -182,7 +180,7 @@ def _needed(row: pd.Series) -> float:
 
 def error_at(table: pd.DataFrame, place: int) -> Measured:
     """The squared error of the coefficients at the smallest or largest scale, of 100 samples."""
-    rows = cell(table, kind="learning", m=100)
+    rows = where(table, kind="learning", m=100)
     return Measured(
         over_draws([float(np.asarray(v)[place]) for v in rows["errors"]]), "d = 1000, five coefficients, m = 100"
     )
@@ -190,7 +188,7 @@ def error_at(table: pd.DataFrame, place: int) -> Measured:
 
 def needed_slope(table: pd.DataFrame) -> Measured:
     """The slope of the log of the scale needed in the log of the number of samples, one per draw."""
-    rows = cell(table, kind="learning")
+    rows = where(table, kind="learning")
     rows = rows.assign(needed=[_needed(row) for _, row in rows.iterrows()])
     wide = rows.pivot_table(index="seed", columns="m", values="needed").dropna()
     if len(wide) < 2 or wide.shape[1] < 2:
@@ -206,7 +204,7 @@ def needed_slope(table: pd.DataFrame) -> Measured:
 
 def explicit(table: pd.DataFrame, column: str) -> Measured:
     """The largest residual of the quartic, or the mean of the largest distance between the two solutions."""
-    rows = cell(table, kind="explicit")
+    rows = where(table, kind="explicit")
     if column == "quartic":
         return Measured(exact(float(rows["quartic"].max())), "50 values of b per draw")
     return Measured(per_draw(rows, "apart"), "relative to the distance between the two ends")
@@ -216,7 +214,7 @@ def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
     """Left: distances to both ends by scale. Right: the error of sparse coefficients by scale and number of samples."""
     import altair as alt
 
-    rows = cell(table, kind="ends", depth=2)
+    rows = where(table, kind="ends", depth=2)
     long = pd.DataFrame(
         [
             {"scale": float(a), "end": name, "distance": float(v), "data": r["data"], "seed": r["seed"]}
@@ -239,7 +237,7 @@ def chart(table: pd.DataFrame) -> alt.TopLevelMixin:
     learnt = pd.DataFrame(
         [
             {"scale": float(a), "m": str(int(r["m"])), "error": float(v)}
-            for r in cell(table, kind="learning").to_dict("records")
+            for r in where(table, kind="learning").to_dict("records")
             for a, v in zip(np.asarray(r["scales"]), np.asarray(r["errors"]), strict=True)
         ]
     )

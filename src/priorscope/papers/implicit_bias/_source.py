@@ -8,14 +8,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from priorscope.lab import NotMeasured
 from priorscope.papers._over_draws import over_draws
 from priorscope.statistics import Interval
 
 if TYPE_CHECKING:
     from priorscope.data import Split
-
-__all__ = ["SOURCE", "cell", "digit_images", "linear_problem", "margin_share", "per_draw"]
 
 SOURCE = "Srebro, Geometry of optimization and learning: rich vs kernel inductive bias (2019)"
 
@@ -56,16 +53,6 @@ def as_split(x: Array, y: Array) -> Split:
     from priorscope.data import Split
 
     return Split(torch.from_numpy(x), torch.from_numpy(y)[:, None])
-
-
-def cell(table: pd.DataFrame, **fields: object) -> pd.DataFrame:
-    """The runs with these values; none is an error."""
-    rows = table
-    for name, value in fields.items():
-        rows = rows[rows[name] == value]
-    if rows.empty:
-        raise NotMeasured(f"no runs with {', '.join(f'{k} {v}' for k, v in fields.items())}")
-    return rows
 
 
 def per_draw(rows: pd.DataFrame, column: str) -> Interval:

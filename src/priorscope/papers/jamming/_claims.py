@@ -7,8 +7,6 @@ from functools import partial
 from priorscope.lab import Check, Claim, above, at_least, at_most, below, between, claimed, falling, rising
 from priorscope.papers.jamming import _measures as measure
 
-__all__ = ["CLAIMS", "SOURCE"]
-
 SOURCE = "Jamming transition as a paradigm to understand the loss landscape of deep networks (2019)"
 
 CLAIMS = (

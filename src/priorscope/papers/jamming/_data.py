@@ -17,8 +17,6 @@ from priorscope.papers.jamming._images import MARGIN, counts, patterns
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["PAPER"]
-
 DIM = 10
 # of each scale: steps and depth of the search; (data, P, widths of the search, seeds); of the jump the data, width, ratios
 # P/N, seeds, and its steps: near the transition runs are slow

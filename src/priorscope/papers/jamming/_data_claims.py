@@ -6,8 +6,6 @@ from priorscope.lab import Check, Claim, below, between, claimed, falling
 from priorscope.papers.jamming import _data_measures as measure
 from priorscope.papers.jamming._claims import SOURCE
 
-__all__ = ["CLAIMS"]
-
 SCALING = "Scaling description of generalization with number of parameters in deep learning (2020)"
 
 CLAIMS = (

@@ -10,8 +10,6 @@ from priorscope.papers._over_draws import highest
 from priorscope.papers.jamming._measures import close_to_the_jump, fitted
 from priorscope.statistics import Interval, group_interval
 
-__all__ = ["LARGE", "jump", "slope_difference", "star_exponent", "star_ratio"]
-
 LARGE = 1000  # patterns from which on N* of the two kinds of data is compared
 
 

@@ -11,9 +11,6 @@ from priorscope.data import Split, digits, mnist, random_patterns
 from priorscope.lab import Metrics
 from priorscope.models import count_weights
 
-__all__ = ["MARGIN", "components", "counts", "parity", "patterns"]
-
-
 MARGIN = 0.5  # ε of Geiger et al. (2019), Sec. III
 
 

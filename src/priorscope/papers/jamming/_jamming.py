@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from priorscope.contracts import Samples
 
-__all__ = ["PAPER"]
-
 # of each scale: (activation, depth, width = dimension, ratios P/N, seeds), then Adam steps
 LADDERS: dict[str, tuple[list[tuple[str, int, int, list[float], int]], int]] = {
     "tiny": ([("relu", 2, 6, [0.5, 6.0], 2), ("relu", 3, 5, [6.0], 1), ("tanh", 2, 4, [9.0], 1)], 3000),

@@ -11,32 +11,6 @@ from priorscope.lab import Measured, NotMeasured
 from priorscope.papers._over_draws import over_draws
 from priorscope.statistics import Interval, exact, group_interval, median_interval
 
-__all__ = [
-    "FALLING",
-    "FITTED",
-    "NEAR",
-    "between_the_sides",
-    "close_to_the_jump",
-    "collapse",
-    "cusps",
-    "depth_ratio",
-    "exponent",
-    "fitted",
-    "gap_over_bulk",
-    "growth",
-    "jump",
-    "lowest_jammed",
-    "negative_modes",
-    "negative_share",
-    "position",
-    "rank",
-    "tanh_later",
-    "tanh_lopsided",
-    "tanh_over_relu",
-    "transition",
-    "unexplained",
-]
-
 FITTED = 0.1  # a run with fewer living unsatisfied patterns per weight counts as fitted: the papers' rule for N*
 FALLING = 1e-6  # so small a loss of the living patterns is still on its way to zero: fitted too
 NEAR = 0.01  # loss (margin 1/2) below which a run is near the transition

@@ -10,7 +10,7 @@ import pandas as pd
 
 from priorscope.data import sphere
 from priorscope.lab import Check, Claim, Measured, Metrics, NotMeasured, Paper, Point, at_most, below, near
-from priorscope.papers._over_draws import over_draws
+from priorscope.papers._over_draws import over_draws, where
 from priorscope.papers.kernel_curves._images import two_classes
 from priorscope.papers.kernel_curves._source import SOURCE, records
 from priorscope.probes import effective_dimension, sphere_distance
@@ -18,8 +18,6 @@ from priorscope.statistics import Interval
 
 if TYPE_CHECKING:
     import altair as alt
-
-__all__ = ["PAPER"]
 
 SIZES: dict[str, Point] = {
     "tiny": {"data": ["digits"], "n": 600, "dims": [2], "seeds": 2},
@@ -58,9 +56,7 @@ def run(point: Point) -> Metrics:
 
 def dimension(table: pd.DataFrame, data: str) -> Measured:
     """Dimension by overlay with spheres, the slope's in the note."""
-    rows = table[table.data == data]
-    if rows.empty:
-        raise NotMeasured(f"no runs of {data}")
+    rows = where(table, data=data)
     told = f"slope {rows.slope.mean():.1f}, last two sizes {rows.last_local.mean():.1f}, residual {rows.residual.mean():.3f}"
     return Measured(over_draws(rows.overlay), told)
 

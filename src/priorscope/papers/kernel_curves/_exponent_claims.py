@@ -8,11 +8,9 @@ import numpy as np
 import pandas as pd
 
 from priorscope.lab import Check, Claim, Measured, NotMeasured, at_most, claimed, near
-from priorscope.papers._over_draws import over_draws
+from priorscope.papers._over_draws import over_draws, where
 from priorscope.papers.kernel_curves._source import SOURCE
 from priorscope.statistics import Interval, seed_interval
-
-__all__ = ["CLAIMS"]
 
 
 def _rows(table: pd.DataFrame, data: str, kernel: str, part: str = "curve", bandwidth: float = 1000.0) -> pd.DataFrame:
@@ -77,9 +75,7 @@ def widths(table: pd.DataFrame, bandwidth: float) -> Interval:
 
 def component_beta(table: pd.DataFrame, data: str) -> Measured:
     """β from kernel components by the low ranks of the tail (eq. 14 of the paper away from its end), others in the note."""
-    rows = table[(table.part == "modes") & (table.data == data)]
-    if rows.empty:
-        raise NotMeasured(f"no components of {data}")
+    rows = where(table, part="modes", data=data)
     told = f"modes {rows.beta_modes.mean():.3f}, tail at middle ranks {rows.beta_tail.mean():.3f}"
     return Measured(over_draws(rows.beta_head), told)
 
@@ -91,9 +87,7 @@ def theta(table: pd.DataFrame, data: str) -> Interval:
 
 def unsettled(table: pd.DataFrame) -> Interval:
     """Largest relative change of the eigenvalues of ranks 1, 11, 21 in the last doubling of the sample."""
-    rows = table[table.part == "modes"]
-    if rows.empty:
-        raise NotMeasured("no components")
+    rows = where(table, part="modes")
     return over_draws(rows.groupby("seed").worst_ratio.max())
 
 

@@ -10,8 +10,6 @@ from torch import Tensor
 
 from priorscope.data import cifar10, digits, mnist
 
-__all__ = ["two_classes"]
-
 
 @lru_cache(maxsize=2)
 def _all(name: str) -> tuple[Tensor, Tensor]:

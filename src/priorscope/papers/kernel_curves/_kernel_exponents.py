@@ -20,8 +20,6 @@ from priorscope.probes import gram_convergence, kernel_pca_exponent
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["PAPER"]
-
 SIZES: dict[str, Point] = {
     "tiny": {
         "data": ["digits"],

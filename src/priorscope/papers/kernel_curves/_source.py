@@ -9,8 +9,6 @@ import pandas as pd
 from priorscope.lab import Point
 from priorscope.models import RadialKernel, gaussian, laplace
 
-__all__ = ["SOURCE", "kernel_of", "records"]
-
 SOURCE = "Asymptotic learning curves of kernel methods: empirical data v.s. teacher-student paradigm (2020)"
 
 

@@ -8,11 +8,9 @@ import numpy as np
 import pandas as pd
 
 from priorscope.lab import Check, Claim, Measured, NotMeasured, above, at_least, at_most, below, between, claimed, near
-from priorscope.papers._over_draws import over_draws
+from priorscope.papers._over_draws import over_draws, where
 from priorscope.papers.kernel_curves._source import SOURCE
 from priorscope.statistics import Interval, exact, fit_power_law
-
-__all__ = ["CLAIMS"]
 
 
 def curves(table: pd.DataFrame, **wanted: object) -> tuple[np.ndarray, np.ndarray]:
@@ -41,9 +39,7 @@ def sphere_beta(
 
 def worst_slope(table: pd.DataFrame, part: str) -> Measured:
     """Largest deviation of a computed local slope from the theorem's."""
-    rows = table[table.part == part]
-    if rows.empty:
-        raise NotMeasured(f"no runs of {part}")
+    rows = where(table, part=part)
     gaps = (rows.slope - rows.theory).abs()
     told = ", ".join(f"{s:.3f} for {t:.3f}" for s, t in zip(rows.slope, rows.theory))
     return Measured(exact(float(gaps.max())), f"slopes: {told}")
@@ -73,9 +69,7 @@ def straight(table: pd.DataFrame) -> Interval:
 
 def spectral(table: pd.DataFrame, teacher: str, what: str) -> Interval:
     """Measure the self-consistent curve: its last local slope, its ratio to simulation, or its tail over its error."""
-    rows = table[(table.part == "spectral") & (table.teacher == teacher)]
-    if rows.empty:
-        raise NotMeasured("no spectral runs")
+    rows = where(table, part="spectral", teacher=teacher)
     row = rows.iloc[0]
     if what == "slope":
         return exact(float(row.slope))

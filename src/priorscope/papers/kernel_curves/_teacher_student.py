@@ -25,8 +25,6 @@ from priorscope.probes import (
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["PAPER"]
-
 SIZES: dict[str, Point] = {
     "tiny": {
         "sizes": [32, 64, 128],

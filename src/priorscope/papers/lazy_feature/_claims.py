@@ -7,8 +7,6 @@ from functools import partial
 from priorscope.lab import Check, Claim, Expectation, above, below, between, claimed, falling, near, rising
 from priorscope.papers.lazy_feature import _measures as measure
 
-__all__ = ["CLAIMS", "SOURCE"]
-
 SOURCE = "Disentangling feature and lazy training in deep neural networks (2020)"
 SCALING = "Scaling description of generalization with number of parameters in deep learning (2020)"
 DIAGRAM = "Landscape and training regimes in deep learning (2021)"

@@ -14,7 +14,7 @@ from priorscope.data import cifar10, digits, fashion_mnist, mnist
 from priorscope.inference import GradientFlow
 from priorscope.lab import Check, Claim, Measured, Metrics, NotMeasured, Paper, Point, at_least, rising
 from priorscope.models import DenseStack, gap
-from priorscope.papers._over_draws import over_draws
+from priorscope.papers._over_draws import over_draws, where
 from priorscope.papers.lazy_feature._claims import SOURCE
 from priorscope.statistics import exact
 
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     import altair as alt
 
     from priorscope.contracts import NetworkStack
-
-__all__ = ["PAPER"]
 
 SOURCES = {"mnist": mnist, "fashion_mnist": fashion_mnist, "cifar10": cifar10}
 VARIANCE = 2.35  # of weights before GELU, about one over its second moment under N(0, 1): signals keep their size
@@ -39,6 +37,14 @@ SIZES: dict[str, tuple[list[tuple[str, str, int, int, int, int]], Point]] = {
             ("dense", "fashion_mnist", 10, 512, 8, 2000),
             ("conv", "cifar10", 8, 16, 2, 8000),
             ("conv", "mnist", 8, 16, 2, 8000),
+        ],
+        {"n_train": 150, "n_test": 2000, "members": 4, "max_turn": 1e-3},
+    ),
+    "overnight": (
+        [
+            ("dense", "mnist", 10, 512, 8, 2000),
+            ("dense", "fashion_mnist", 10, 512, 52, 2000),
+            ("conv", "cifar10", 8, 16, 4, 48_000),
         ],
         {"n_train": 150, "n_test": 2000, "members": 4, "max_turn": 1e-3},
     ),
@@ -129,9 +135,7 @@ def gain(table: pd.DataFrame, kind: str, data: str) -> Measured:
     Of dense networks the ensemble of each training set counts, since the spread of single lazy networks over their starts hides
     what the regime gains; of convolutional ones, of which there are few training sets, every network.
     """
-    rows = table[(table.kind == kind) & (table.data == data)]
-    if rows.empty:
-        raise NotMeasured("no runs")
+    rows = where(table, kind=kind, data=data)
     if kind == "dense":
         errors = np.stack([np.asarray(e, float) for e in rows.ensemble], 1)  # (2, draws)
     else:
@@ -150,9 +154,7 @@ def _least_done(rows: pd.DataFrame) -> float:
 
 def met(table: pd.DataFrame, kind: str, data: str) -> Measured:
     """The share of the networks that met all margins, of the training set where it is least."""
-    rows = table[(table.kind == kind) & (table.data == data)]
-    if rows.empty:
-        raise NotMeasured("no runs")
+    rows = where(table, kind=kind, data=data)
     return Measured(exact(_least_done(rows)), f"of {len(rows)} training sets")
 
 
@@ -205,5 +207,6 @@ PAPER = Paper(
         ),
     ),
     chart=chart,
+    overnight=True,
     members="members",
 )

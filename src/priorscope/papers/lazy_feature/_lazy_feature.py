@@ -14,8 +14,6 @@ from priorscope.papers.lazy_feature._runs import run
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["PAPER"]
-
 RESCALED = [1e-4, 1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e5]
 SIZES: dict[str, Point] = {
     "tiny": {

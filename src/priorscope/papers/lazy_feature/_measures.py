@@ -11,24 +11,6 @@ from priorscope.lab import Measured, NotMeasured
 from priorscope.papers._over_draws import highest, lowest, over_draws
 from priorscope.statistics import Interval, exact, fit_power_law, group_interval
 
-__all__ = [
-    "crossover",
-    "crossover_exponent",
-    "crossover_scale",
-    "excess_without_offset",
-    "final_kernel_error",
-    "final_kernel_nearer",
-    "half_time_exponent",
-    "kernel_change_exponent",
-    "kernel_noise_exponent",
-    "label_share_growth",
-    "label_share_lazy",
-    "lazy_distance",
-    "scale_exponent",
-    "speed_exponent",
-    "variance_exponent",
-]
-
 FEATURE, LAZY = 1.1e-2, 0.9e2  # rescaled output scales up to the one, and from the other, are the two regimes
 
 

@@ -15,8 +15,6 @@ from priorscope.lab import Metrics, Point
 from priorscope.models import DenseStack
 from priorscope.probes import frozen_flow, half_times
 
-__all__ = ["run", "split"]
-
 # for the time at which the loss has halved: twenty per decade where feature training drops sharply, four elsewhere
 TIMES = sorted({*np.geomspace(1e-5, 1e4, 37).tolist(), *np.geomspace(1e-4, 2e-1, 67).tolist()})
 

@@ -18,8 +18,6 @@ from priorscope.papers.scaling._double_descent_measures import star_of
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["PAPER"]
-
 DIM, MARGIN = 10, 1.0
 SIZES: dict[str, Point] = {
     "tiny": {

@@ -5,8 +5,6 @@ from __future__ import annotations
 from priorscope.lab import Check, Claim, at_most, between, rising
 from priorscope.papers.scaling import _double_descent_measures as measure
 
-__all__ = ["CLAIMS", "SOURCE"]
-
 SOURCE = "A jamming transition from under- to over-parametrization affects generalization in deep learning (2019)"
 
 CLAIMS = (

@@ -13,17 +13,6 @@ from priorscope.papers.jamming._measures import FITTED
 from priorscope.probes import JammingPoint
 from priorscope.statistics import Interval
 
-__all__ = [
-    "cured",
-    "erased",
-    "fall",
-    "half_success",
-    "place_of_gain",
-    "place_of_norm",
-    "rise",
-    "star_of",
-]
-
 
 def half_success(n_weights: np.ndarray, fits: np.ndarray, n_train: int) -> float:
     """N at which half of the networks fit, from whether each one did; NaN when the sizes do not reach both sides."""

@@ -8,8 +8,6 @@ import numpy as np
 
 from priorscope.probes import boundary_shift
 
-__all__ = ["BLOCKS", "SIZES", "boundary_distances", "ensemble_errors", "with_and_without"]
-
 SIZES = (1, 2, 4, 8, 16)  # members of the ensembles that are averaged
 BLOCKS = 8  # of members, left out one after another for intervals: leaving out one would hardly change the groups
 SHUFFLES = 20

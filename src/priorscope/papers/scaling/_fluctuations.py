@@ -27,8 +27,6 @@ from priorscope.probes import kernel_fluctuations
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["PAPER"]
-
 DIM, MARGIN = 10, 1.0
 SCALES: dict[str, Point] = {
     "tiny": {

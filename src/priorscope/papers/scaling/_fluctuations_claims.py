@@ -5,8 +5,6 @@ from __future__ import annotations
 from priorscope.lab import Check, Claim, above, at_most, claimed, rising
 from priorscope.papers.scaling import _fluctuations_measures as measure
 
-__all__ = ["CLAIMS", "SOURCE"]
-
 SOURCE = "Scaling description of generalization with number of parameters in deep learning (2020)"
 
 CLAIMS = (

@@ -15,19 +15,6 @@ from priorscope.papers.scaling._ensemble_statistics import SIZES
 from priorscope.probes import excess_error
 from priorscope.statistics import Interval, fit_power_law, seed_interval
 
-__all__ = [
-    "boundary_exponent",
-    "ensemble_exponent",
-    "ensemble_law",
-    "excess_exponent",
-    "excess_slope",
-    "kept_by_ensembles",
-    "learnt_exponent",
-    "single_fall",
-    "star_of",
-    "start_exponent",
-]
-
 
 def _over_blocks(rows: np.ndarray, statistic: Callable[[np.ndarray], float]) -> Interval:
     """A statistic of a row of numbers, with its interval from the rows in which one block of members was left out."""

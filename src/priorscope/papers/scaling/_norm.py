@@ -18,8 +18,6 @@ from priorscope.statistics import seed_interval
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["PAPER"]
-
 SOURCE = "Scaling description of generalization with number of parameters in deep learning (2020)"
 DIM, MARGIN = 10, 1.0
 REACH = (

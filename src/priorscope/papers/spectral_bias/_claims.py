@@ -11,8 +11,6 @@ from priorscope.lab import Check, Claim, Measured, NotMeasured, at_least, at_mos
 from priorscope.papers._over_draws import exponent_over_draws, over_draws
 from priorscope.statistics import Interval, exact
 
-__all__ = ["CLAIMS", "SOURCE"]
-
 SOURCE = "Bowman & Montúfar, Spectral bias outside the training set (2022)"
 SPACES = ((0, 1), (2,), (3, 4), (5, 6))  # modes that share an eigenvalue on the circle, from the top
 

@@ -20,8 +20,6 @@ from priorscope.statistics import fit_power_law
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["PAPER"]
-
 SOURCE = "Bowman & Montúfar, Spectral bias outside the training set (2022)"
 NETWORKS = ("fc", "conv", "residual")
 SIZES = {"tiny": (40, 16, 2), "small": (200, 32, 20), "paper": (1000, 128, 20)}  # images, channels, draws

@@ -20,8 +20,6 @@ from priorscope.papers.spectral_bias._runs import (
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["PAPER"]
-
 NETWORKS = ("fc", "conv", "residual")
 RUNS = {
     "identity": run_identity,

@@ -12,8 +12,6 @@ from priorscope.papers.training_regimes._phase_diagram_chart import chart
 from priorscope.papers.training_regimes._phase_diagram_measures import lazy_over_feature
 from priorscope.papers.training_regimes._stripe_claims import SOURCE
 
-__all__ = ["PAPER"]
-
 SIZES: dict[str, Point] = {
     "tiny": {
         "data": "digits",

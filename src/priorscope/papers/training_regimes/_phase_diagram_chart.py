@@ -13,8 +13,6 @@ from priorscope.papers.training_regimes._phase_diagram_measures import jamming_w
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["cells", "chart", "lines"]
-
 
 def _edges(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Lower and upper edges of cells around ascending values on a logarithmic axis."""

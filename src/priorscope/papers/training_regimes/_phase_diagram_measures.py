@@ -9,8 +9,6 @@ from scipy.stats import gmean
 from priorscope.lab import Measured, NotMeasured
 from priorscope.papers._over_draws import over_draws
 
-__all__ = ["FEATURE", "LAZY", "jamming_width", "lazy_over_feature", "success"]
-
 FEATURE, LAZY = 1.1e-2, 0.9e2  # rescaled output scales up to the one, and from the other, are the two regimes
 
 

@@ -19,8 +19,6 @@ from priorscope.papers.training_regimes._stripe_training import readout_compress
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["PAPER"]
-
 SIZES: dict[str, Point] = {
     "tiny": {
         "sizes": [8],
@@ -31,6 +29,11 @@ SIZES: dict[str, Point] = {
         "sizes": [256, 128, 96, 64, 48, 32, 16],
         "common": {"dim": 5, "width": 400, "kernel_width": 2000, "n_test": 4000, "data_seeds": 8, "rescaled": 1e-6},
         "steps": {"max_turn": 1e-3, "max_steps": 60_000},
+    },
+    "overnight": {
+        "sizes": [512, 256, 128, 64, 32],
+        "common": {"dim": 5, "width": 400, "kernel_width": 2000, "n_test": 4000, "data_seeds": 16, "rescaled": 1e-6},
+        "steps": {"max_turn": 1e-3, "max_steps": 120_000},
     },
     "paper": {
         "sizes": [4096, 2048, 1024, 512, 256, 128, 64, 32],
@@ -144,5 +147,6 @@ PAPER = Paper(
     run=run,
     claims=CLAIMS,
     chart=chart,
+    overnight=True,
     members="data_seeds",
 )

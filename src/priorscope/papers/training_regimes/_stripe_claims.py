@@ -5,8 +5,6 @@ from __future__ import annotations
 from priorscope.lab import Check, Claim, at_least, at_most, claimed, rising
 from priorscope.papers.training_regimes import _stripe_measures as measure
 
-__all__ = ["CLAIMS", "SOURCE"]
-
 SOURCE = "Landscape and training regimes in deep learning (2021)"
 
 TRAINED = Check(

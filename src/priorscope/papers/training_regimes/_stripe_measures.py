@@ -9,8 +9,6 @@ from priorscope.lab import Measured, NotMeasured
 from priorscope.papers._over_draws import lowest, over_draws
 from priorscope.statistics import Interval, exact, fit_power_law
 
-__all__ = ["DONE", "FROM", "compression_exponent", "feature_gain", "third_best", "way_left"]
-
 FROM = 32  # patterns from which on the two trainings are compared and exponents are fitted
 DONE = 0.9  # share of the networks of a size that must have met all margins for its compression to count
 SIZES = 3  # numbers of patterns below which nothing is fitted

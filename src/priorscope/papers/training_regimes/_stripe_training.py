@@ -14,8 +14,6 @@ from priorscope.lab import Point
 from priorscope.models import ShallowStack
 from priorscope.probes import Compression, FrozenFit, compression, frozen_flows
 
-__all__ = ["FeatureRun", "FrozenRun", "readout_compression", "train_features", "train_frozen"]
-
 
 @dataclass(frozen=True)
 class FeatureRun:

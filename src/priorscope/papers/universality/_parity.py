@@ -15,8 +15,6 @@ from priorscope.statistics import exact, seed_interval
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["PAPER", "SOURCE"]
-
 SOURCE = "Abbe & Sandon, Universality and limitations of deep learning (2018)"
 
 

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from priorscope.lab import Check, Claim, Measured, Metrics, NotMeasured, Paper, Point, above, at_least, near
+from priorscope.lab import Check, Claim, Measured, Metrics, Paper, Point, above, at_least, near
+from priorscope.papers._over_draws import where
 from priorscope.papers.universality._parity import SOURCE
 from priorscope.statistics import seed_interval
 
 if TYPE_CHECKING:
     import altair as alt
-
-__all__ = ["PAPER"]
 
 SPARE = 12  # samples beyond the number of bits, so that random ones determine the parity
 FULL = 0  # stands for the whole data set as one batch
@@ -62,9 +61,7 @@ def run(point: Point) -> Metrics:
 
 def accuracy(table: pd.DataFrame, n: int, batch: int, noise: float = 0.0) -> Measured:
     """The mean accuracy over draws."""
-    rows = table[(table["n"] == n) & (table["batch"] == batch) & (table["noise"] == noise)]
-    if rows.empty:
-        raise NotMeasured(f"no runs of n = {n}, batch {batch}, noise {noise}")
+    rows = where(table, n=n, batch=batch, noise=noise)
     return Measured(seed_interval(rows["accuracy"]), f"{len(rows)} draws")
 
 

@@ -17,8 +17,6 @@ from priorscope.statistics import Interval
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["PAPER"]
-
 SOURCE = "Tensor programs IV: feature learning in infinite-width neural networks (2021)"
 SIZES: dict[str, Point] = {
     "tiny": {"widths": [16, 32], "seeds": 2},

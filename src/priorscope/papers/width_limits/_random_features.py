@@ -16,8 +16,6 @@ from priorscope.statistics import Interval
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["PAPER"]
-
 SOURCE = (
     "The generalization error of random features regression: precise asymptotics and the double descent curve (2019)"
 )

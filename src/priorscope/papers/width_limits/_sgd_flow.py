@@ -18,8 +18,6 @@ from priorscope.papers._over_draws import over_draws
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["PAPER"]
-
 SOURCE = "Geiger, thesis (2021), sec. 8.3: stochastic gradient descent in the plane (h, √h α)"
 SIZES: dict[str, Point] = {
     "tiny": {"widths": [8, 16], "scales": [1.0, 100.0], "seeds": 2, "n": 40, "time": 0.3},
