@@ -60,7 +60,9 @@ class ArchitectureProfile:
 def _gram(model: KernelModel, scene: Scene) -> Array:
     """The tangent kernel of the sample, checked; looked up where the race computed it already."""
     if isinstance(model, Architecture | Invariant):
-        pair: KernelPair = model.kernel(scene.pilot.inputs, kinds=("nngp", "ntk"), progress=False)  # the profile shows its own
+        pair: KernelPair = model.kernel(
+            scene.pilot.inputs, kinds=("nngp", "ntk"), progress=False
+        )  # the profile shows its own
     else:
         pair = model.kernel(scene.pilot.inputs, kinds=("nngp", "ntk"))
     found = pair.ntk if pair.ntk is not None else pair.nngp

@@ -32,7 +32,8 @@ __all__ = ["Beside", "beside"]
 T = TypeVar("T")
 _ROWS = ((6.0, 300), (2.0, 150), (0.0, 80))  # of the sample, by the seconds that there are
 _LEADING = 3  # architectures looked at closely, beside networks of the user
-_MOVES, _DEEPER = 0.3, 1.0  # seconds of 300 rows, about: symmetries of labels; blind spots and regime of an architecture
+_MOVES = 0.3  # seconds of 300 rows, about, that the symmetries of the labels take
+_DEEPER = 1.0  # the same of blind spots and regime of an architecture
 _SHARE = 0.4  # of what is left, that the kernel of one architecture may take
 
 
@@ -99,7 +100,9 @@ def _measure(result: Profile, most: int, pieces: _Pieces, made: Beside) -> None:
     share = len(scene.index) / 300
     pilot = scene.pilot
     found = pieces.do(
-        "symmetries of the labels", _MOVES * share**2, lambda: label_moves(pilot.inputs, pilot.targets, pilot.labels).found
+        "symmetries of the labels",
+        _MOVES * share**2,
+        lambda: label_moves(pilot.inputs, pilot.targets, pilot.labels).found,
     )
     if found is not None:
         made.symmetries = found
@@ -110,7 +113,8 @@ def _measure(result: Profile, most: int, pieces: _Pieces, made: Beside) -> None:
         ready = replace(scene, seconds=pieces.left)
         if not section.fits(ready):
             continue
-        one = pieces.do(section.name.replace("_", " "), section.work * share, lambda s=section, r=ready: s.measure(r))  # type: ignore[misc]
+        name, work = section.name.replace("_", " "), section.work * share
+        one = pieces.do(name, work, lambda s=section, r=ready: s.measure(r))  # type: ignore[misc]
         if one is not None:
             made.findings[section.name] = one
     made.candidates = _deeper(scene, pieces, 1, len(scene.measured)).measured
@@ -128,7 +132,7 @@ def _architectures(scene: Scene, pieces: _Pieces) -> Scene:
             continue
         one = pieces.do(
             f"kernel of {candidate.name}", work,
-            lambda c=candidate, k=known: measure_architecture(c, scene, _SHARE * pieces.left, k),  # type: ignore[misc]
+            lambda c=candidate, s=scene, k=known: measure_architecture(c, s, _SHARE * pieces.left, k),  # type: ignore[misc]
         )  # fmt: skip
         if one is not None:
             grams = scene.grams if own else {**scene.grams, candidate.name: one[1]}

@@ -127,8 +127,8 @@ def _belonging(result: Profile) -> list[str]:
     )  # fmt: skip
     return [
         f"rows seem to belong together, some {found.near + 1} to a group (near rows tell {found.ratio:.1f} times more of a row "
-        f"than independent ones would):{size} if they share a subject, a day or a place, pass groups= to measure the error of new "
-        "ones"
+        f"than independent ones would):{size} if they share a subject, a day or a place, pass groups= to measure the error of "
+        "new ones"
     ]
 
 
@@ -205,7 +205,9 @@ def _beyond(result: Profile) -> list[str]:
     n = result.n_train
     if result.to <= _FAR * n:
         return []
-    return [f"{result.to:,} rows are more than {_FAR} times the {n:,} there are: what is said of them is a long way off"]
+    return [
+        f"{result.to:,} rows are more than {_FAR} times the {n:,} there are: what is said of them is a long way off"
+    ]
 
 
 def _of_findings(result: Profile) -> list[str]:

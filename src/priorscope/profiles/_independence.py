@@ -1,8 +1,8 @@
 r"""Whether rows are independent draws: what near rows tell of a row, against what as near rows of a thinner sample would.
 
 Let :math:`\ell_j` be how much targets of a row and of its j-th neighbour differ. A random part of the rows, each kept with
-probability q, has as nearest neighbour the j-th one with probability :math:`q(1-q)^{j-1}`; of independent rows that neighbour lies,
-in the mean, where the :math:`(1/q)`-th of all rows lies (both hold the same expected share of the law). So
+probability q, has as nearest neighbour the j-th one with probability :math:`q(1-q)^{j-1}`; of independent rows that one lies, in
+the mean, where the :math:`(1/q)`-th of all rows lies (both hold the same expected share of the law). So
 
 .. math:: \ell_{k+1} \approx \sum_j q (1-q)^{j-1} \ell_j, \qquad q = 1/(k+1),
 
@@ -106,7 +106,8 @@ def dependence(x: Array, y: NDArray[Any], classes: bool, structure: Structure, s
 def _differences(y: NDArray[Any], classes: bool, rows: Ids, near: Ids) -> Array:
     """How much the targets of rows and their neighbours differ: other classes, or the distance of their ranks."""
     if classes:
-        return (y[rows[:, None]] != y[near]).astype(float)
+        other: Array = (y[rows[:, None]] != y[near]).astype(float)
+        return other
     columns = np.asarray(y, dtype=float).reshape(len(y), -1)
     ranks = np.stack([rankdata(column) for column in columns.T], 1) / len(y)
     found: Array = np.abs(ranks[rows[:, None]] - ranks[near]).mean(-1)

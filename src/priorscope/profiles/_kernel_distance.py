@@ -27,6 +27,7 @@ NEAR, AWAY = (
     0.15,
     0.5,
 )  # relative distances between kernels up to which a network is close to its own, and some way from it
+_PLACED = 32  # samples by which a network is placed on the phase diagram
 _FITTED = 0.1  # share of the loss left below which a short run says something of the end of training
 
 
@@ -120,7 +121,8 @@ def place_of(model: CandidateModel, data: Dataset, *, width: int = 64) -> Regime
     narrow = model.network(tuple(data.input_shape), width=2, outputs=1, seed=0)
     if any(p.ndim > 2 for p in narrow.parameters()):  # filters
         return None
-    return regime(System(data, model, GradientFlow(), width=width), quick=True)
+    few = data.structure.growing(np.arange(len(data.train)), min(_PLACED, len(data.train)))  # with rows of every class
+    return regime(System(data.take(torch.as_tensor(few)), model, GradientFlow(), width=width), quick=True)
 
 
 def short_run(

@@ -93,8 +93,12 @@ def alone(problem: Problem, metric: Metric) -> Alone | None:
     y = problem.y[rows]
     best: Alone | None = None
     for name, columns in list(groups.items())[: _MOST_NUMBERS // len(rows)]:
-        values = problem.x[np.ix_(rows, columns)]
-        one = values[:, 0] if len(columns) == 1 else np.unique(values, axis=0, return_inverse=True)[1].ravel().astype(float)
+        values = problem.x[np.ix_(rows, np.asarray(columns))]
+        one = (
+            values[:, 0]
+            if len(columns) == 1
+            else np.unique(values, axis=0, return_inverse=True)[1].ravel().astype(float)
+        )
         if np.ptp(one) == 0:
             continue
         error = _error(one, y, problem.n_classes, metric)

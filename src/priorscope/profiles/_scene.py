@@ -97,7 +97,9 @@ class Scene:
         if part.task == "regression":
             targets = problem.y[index].reshape(len(index), -1)
             spread = targets.std(0)
-            part = _with(part, part.inputs, torch.as_tensor((targets - targets.mean(0)) / np.where(spread > 0, spread, 1.0)))
+            part = _with(
+                part, part.inputs, torch.as_tensor((targets - targets.mean(0)) / np.where(spread > 0, spread, 1.0))
+            )
         native = part.standardised()
         native = _with(native, native.inputs.float(), part.targets)
         return cls(race, rows, index, _with(part, _as_kernels_see(problem, index, resize), part.targets), native)

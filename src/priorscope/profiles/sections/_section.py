@@ -59,8 +59,8 @@ def _always(scene: Scene) -> bool:
 class Section:
     """A name (the key in JSON and in ``Profile.findings``), what measures it, and about how many seconds that takes.
 
-    ``measure`` gives None where there is nothing to say, and is not asked where ``fits`` says no; an error of it becomes a note, and nothing else is lost. ``work`` is
-    for 300 samples: a section is started only where it fits into what is left of the budget.
+    ``measure`` gives None where there is nothing to say, and is not asked where ``fits`` says no; an error of it becomes a note,
+    and nothing else is lost. ``work`` is for 300 samples: it starts only where that fits into what is left of the budget.
 
     Example:
         >>> Section("silence", lambda scene: None).work
