@@ -31,7 +31,7 @@ from priorscope.checks import (
 
 PARTS = ("data", "inference", "lab", "models", "probes", "profiles", "statistics", "system", "testing")
 RESULTS = re.compile(
-    r"^(Fitted\w*|Outcome|Covariance|Profile|CandidateProfile|Scene|Row|\w+Recipe|\w*Pilot|Frozen\w+|SampledKernel|Interval|PowerLaw|ModeBudget|Encoding"
+    r"^(Fitted\w*|Outcome|Covariance|Profile|ArchitectureProfile|Baseline|Paired|Step|Waiting|Backbone|Scene|Row|\w+Recipe|\w*Pilot|Frozen\w+|SampledKernel|Interval|PowerLaw|ModeBudget|Encoding"
     r"|RandomFeaturesRisk|TeacherExponent|ABCParametrisation|RigidMove|GridMove|LabelMove"
     r"|exact|Repair|HandOver|FoldTemperatures|\w*Verdict|Evidence|Expectation|ReadOptions|Record|Salvaged|Runs|TakenUp|SweepSummary|Paper|Claim)$"
 )  # made by us, never by hand

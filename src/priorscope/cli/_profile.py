@@ -137,7 +137,7 @@ def profile(
 
 def _show(result: Profile, screen: Console) -> None:
     """The result as text: sentences, the whole table, what to be careful about, notes."""
-    from priorscope.profiles._text import as_text
+    from priorscope.profiles import as_text
 
     width = max(min(screen.width, 92), 60)
     screen.print(

@@ -112,7 +112,8 @@ class Metric:
 
 
 def _wrong(truth: Truth, outputs: Outputs) -> NDArray[np.float64]:
-    return (outputs.values != truth).astype(float)
+    wrong: NDArray[np.float64] = (outputs.values != truth).astype(float)
+    return wrong
 
 
 def _squares(truth: Truth, outputs: Outputs) -> NDArray[np.float64]:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from priorscope.checks import NOT_NEGATIVE, checked, optional
 from priorscope.lab._evidence import read_evidence
 from priorscope.lab._paper import Paper
 from priorscope.lab._store import Store
@@ -78,6 +79,7 @@ def waiting(
     return sorted(lines, key=lambda line: -line.claims_per_minute)
 
 
+@checked(seconds=optional(NOT_NEGATIVE))
 def work_off(
     papers: Sequence[Paper],
     store: Store,

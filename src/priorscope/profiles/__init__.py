@@ -9,10 +9,10 @@ from priorscope.profiles._offers import register_offer
 from priorscope.profiles._page_folded import Folded, Table
 from priorscope.profiles._profile import profile
 from priorscope.profiles._progress import Step
-from priorscope.profiles._race import Race
 from priorscope.profiles._result import Profile
 from priorscope.profiles._row import ErrorCurve, Row
 from priorscope.profiles._scene import Paired, Scene
+from priorscope.profiles._text import as_text
 from priorscope.profiles.sections import Finding, Section, register_section
 
 __all__ = [
@@ -26,12 +26,12 @@ __all__ = [
     "Kind",
     "Paired",
     "Profile",
-    "Race",
     "Row",
     "Scene",
     "Section",
     "Step",
     "Table",
+    "as_text",
     "profile",
     "register_offer",
     "register_section",

@@ -93,6 +93,7 @@ def beside(result: Profile, seconds: float, steps: Progress) -> Beside:
 
 
 def _measure(result: Profile, most: int, pieces: _Pieces, made: Beside) -> None:
+    """Symmetries of the labels, architectures, sections: each a piece of its own."""
     resize = result.setting.resize
     scene = pieces.do("a sample to look at closely", 0.0, lambda: Scene.of(result.race, result.rows, most, resize))
     if scene is None:

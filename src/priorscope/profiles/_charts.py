@@ -137,7 +137,7 @@ def regime(result: Profile) -> alt.TopLevelMixin:
 
 def all_charts(result: Profile) -> dict[str, alt.TopLevelMixin]:
     """The charts of the page by name."""
-    charts = {"curves": curves(result)}
+    charts: dict[str, alt.TopLevelMixin] = {"curves": curves(result)}
     if result.candidates:
         charts |= {"spectra": spectra(result), "power": power(result)}
     if any(c.blind is not None for c in result.candidates):

@@ -69,6 +69,7 @@ class _Writer:
         return name
 
     def _arguments(self, step: BaseEstimator, candidate: Candidate | None) -> list[str]:
+        """The settings of a step that are not its defaults, as they are written."""
         values, plain = step.get_params(deep=False), True
         found: list[str] = []
         for name, parameter in inspect.signature(type(step).__init__).parameters.items():
@@ -99,6 +100,7 @@ class _Writer:
         return f"[{', '.join(pairs)}]"
 
     def _value(self, value: object, candidate: Candidate | None) -> str:
+        """One setting as it is written."""
         if isinstance(value, BaseEstimator):
             return self.written(value, candidate)
         if isinstance(value, RememberedKernel):

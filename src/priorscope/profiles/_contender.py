@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sklearn.base import BaseEstimator, clone
 
+from priorscope.checks import NOT_NEGATIVE, checked, optional, whole
 from priorscope.judge import Metric
 from priorscope.profiles._kind import Kind
 from priorscope.sklearn import BalancedDecision
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Contender", "decided", "undecided"]
 
 
+@checked(exponent=NOT_NEGATIVE, first=NOT_NEGATIVE, flattens=optional(whole()))
 @dataclass(frozen=True, eq=False)
 class Contender:
     """What is measured is ``clone(estimator).fit(train).predict(test)``, and what is built is this estimator.

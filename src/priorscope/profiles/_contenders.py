@@ -41,9 +41,9 @@ def shown(result: Profile) -> list[Shown]:
         if row.offered:
             roles.setdefault(row.name, "your model")
     for kind in Kind:
-        row = result.best_of(kind)
-        if row is not None and not (kind is Kind.AVERAGE and len(roles) >= 4):
-            roles.setdefault(row.name, _WORDS[kind])
+        leading = result.best_of(kind)
+        if leading is not None and not (kind is Kind.AVERAGE and len(roles) >= 4):
+            roles.setdefault(leading.name, _WORDS[kind])
     names = [row for row in result.rows if row.name in list(roles)[:_MOST]]
     if best.offered:
         roles[best.name] = "use this, your model"

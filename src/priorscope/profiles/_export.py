@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -161,6 +160,5 @@ def as_csv(result: Profile) -> str:
         for row in result.rows
         for trial in _folds(result, row)
     ]
-    text = io.StringIO()
-    pd.DataFrame(lines).to_csv(text, index=False, float_format="%.6g")
-    return text.getvalue()
+    written: str = pd.DataFrame(lines).to_csv(index=False, float_format="%.6g")
+    return written

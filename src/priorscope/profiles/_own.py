@@ -38,6 +38,7 @@ def own_contenders(model: object, problem: Problem, *, offered: bool = True) -> 
 
 
 def _by_model(model: object, name: str | None, problem: Problem) -> list[Contender]:
+    """A model with a kernel as a kernel machine, anything that makes a module as a network."""
     label = name or name_of(model)
     if isinstance(model, BaseEstimator):
         return own_contenders(model, problem)

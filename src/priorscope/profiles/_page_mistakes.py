@@ -74,6 +74,7 @@ def _numbers(start: str, rows: NDArray[np.int64], truth: NDArray[Any], outputs: 
 def _classes(
     start: str, rows: NDArray[np.int64], truth: NDArray[Any], outputs: Outputs, names: tuple[str, ...]
 ) -> Mistakes:
+    """Which classes were taken for which, and the rows that were most surely wrong."""
     said, count = outputs.values, len(names)
     table = np.zeros((count, count), dtype=int)
     np.add.at(table, (truth, said), 1)

@@ -92,7 +92,15 @@ def _title(result: Profile) -> str:
 
 
 def as_text(result: Profile, width: int = _WIDTH, rows: int = _ROWS, cares: int = _CARE, *, python: bool = True) -> str:
-    """The first sentences, the first rows, what more data would give, what to be careful about, and what to do next."""
+    """Write the first sentences, the first rows, what more data would give, what to be careful about and what to do next.
+
+    Example:
+        >>> import priorscope as ps, torch
+        >>> x = torch.randn(80, 3, generator=torch.Generator().manual_seed(0))
+        >>> rep = ps.profile(x, x[:, 0], candidates=["linear"], budget=2, deep=False)
+        >>> max(len(line) for line in as_text(rep, width=72).splitlines()) <= 72
+        True
+    """
     lines = [*textwrap.wrap(_title(result), width), ""]
     lines += textwrap.wrap(" ".join(head(result)), width)
     shown = _shown(result, rows)

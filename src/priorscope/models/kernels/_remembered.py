@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from priorscope.checks import checked, whole
 from priorscope.contracts import KernelModel, is_kernel_model
 from priorscope.models.kernels._kernel import Kernel
 
@@ -19,6 +20,7 @@ _BOTH = ("nngp", "ntk")
 Kept = TypeVar("Kept", np.bool_, np.float64)
 
 
+@checked(most=whole())
 class RememberedKernel:
     """A model with a kernel, whose values between inputs seen before are looked up (inputs are known by their bytes).
 
