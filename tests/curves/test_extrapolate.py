@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -169,3 +171,25 @@ def test_steeper_curves_overtake():
     true = (7.5 / 0.4) ** 2.5  # where both laws meet: 0.4 n^-0.1 = 7.5 n^-0.5
     assert 0.6 * true < both.crossing("fast", "slow") < 1.7 * true
     assert both.crossing("slow", "fast") == 1024
+
+
+def known(n, c, alpha):
+    return c + 0.3 * (n / 64) ** -alpha
+
+
+def test_simulated_curves_of_known_laws_are_covered():
+    """Rows of one test set, each wrong where its own number lies below the error: the luck of all sizes is shared."""
+    rng, sizes, covered, wide = np.random.default_rng(0), SIZES[:4], [], []
+    for c in (0.0, 0.03, 0.1):
+        for alpha in (0.25, 0.5, 0.9):
+            for _ in range(6):
+                hard = rng.uniform(size=1000)
+                law = partial(known, c=c, alpha=alpha)
+                seen = [(hard < law(n) * np.exp(0.02 * rng.standard_normal())).mean() for n in sizes]
+                found = ps.extrapolate(sizes, seen, to=4096, tests=1000)
+                covered.append(found.estimate.contains(law(4096)))
+                wide.append(found.estimate.high / max(found.estimate.low, 1e-9))
+    assert np.mean(covered) > 0.83  # 54 curves: two standard errors below 0.9
+    assert np.median(wide) < 4  # and not because everything lies within
+    shifted = ps.extrapolate(sizes, [2 * law(n) / 2.4 for n in sizes], to=4096, tests=1000)
+    assert not shifted.estimate.contains(3 * law(4096))

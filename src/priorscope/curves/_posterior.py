@@ -112,8 +112,8 @@ class Posterior:
             total = total + np.fft.rfft(mass) * _characteristic(float(count), k) * (self.drift_weights[t] @ drifts)
         total = total * _characteristic(luck, k)
         cdf = np.cumsum(np.maximum(np.fft.irfft(total, _BINS), 0.0))
-        ends: Array = start + shift + step * (np.arange(_BINS) + 0.5)
-        return ends, np.asarray(cdf / cdf[-1], dtype=np.float64)
+        ends = start + shift + step * (np.arange(_BINS) + 0.5)
+        return np.asarray(ends, dtype=np.float64), np.asarray(cdf / cdf[-1], dtype=np.float64)
 
     def draws(self, size: int, rng: np.random.Generator) -> Draws:
         """Draws of level, shape and drift, for differences along one curve."""

@@ -17,7 +17,7 @@ from priorscope.models.architectures.reading._graph import WithoutDropout, read_
 from priorscope.models.architectures.reading._guard import guard, guard_object
 from priorscope.models.architectures.reading._input_shape import fitting_shape
 from priorscope.models.architectures.reading._law import check_laws, refuse_related
-from priorscope.models.architectures.reading._refusal import NoLaw, NoShape, Refusal, refused
+from priorscope.models.architectures.reading._refusal import NoLaw, NoShape, Refusal, RelatedWeights, refused
 from priorscope.models.architectures.reading._signal import layers_of
 from priorscope.models.layers._layer import Shape
 from priorscope.models.networks._antisymmetric import Antisymmetric
@@ -70,10 +70,12 @@ def from_module(
 
     ``input_shape`` (channels, *pixels) is the shape of one input; without it, one that the module accepts is looked for.
     Networks made by priorscope give their own layers back exactly. Constant factors are taken up by the weights beside
-    them, which leaves the kernel as it is. Learnt factors of norms are taken as fixed.
+    them, which leaves the kernel as it is. Learnt factors of norms and slopes of PReLU are taken as fixed. Fewer than 64 biases
+    that torch's law may have drawn are taken to have its variance.
 
     ``fallback="sampled"`` gives, where there is no closed form, a :class:`SampledModel`: its ``kernel`` is the mean over
-    ``draws`` networks like the module (``seed`` chooses them), with a standard error.
+    ``draws`` networks like the module (``seed`` chooses them), with a standard error. Where the weights are related to one
+    another, as training leaves them, it is the kernel at these weights, and ``notes`` say so.
 
     Example:
         >>> import torch
@@ -90,9 +92,12 @@ def from_module(
     try:
         return _read(module, input_shape, variances)
     except (Refusal, NoShape) as refusal:
-        if fallback is None or isinstance(refusal, NoLaw):
+        trained = isinstance(refusal, RelatedWeights) and variances == "measured"
+        if fallback is None or (isinstance(refusal, NoLaw) and not trained):
             raise
         why = str(refusal).split(". ")[0]
+        if trained:
+            return SampledModel.at_weights(module, why)
         return SampledModel.of(module, variances=variances, draws=draws, seed=seed, why=why)
 
 

@@ -76,6 +76,21 @@ class SampledModel:
     seed: int = 0
     redrawing: Redrawing | None = None
     notes: tuple[str, ...] = ()
+    fixed: bool = False  # the kernel is that of the template at its weights
+
+    @classmethod
+    def at_weights(cls, module: nn.Module, why: str) -> SampledModel:
+        """The kernels of one trained network as it is: gradients are plain, and there is no other draw.
+
+        Example:
+            >>> import torch
+            >>> net = torch.nn.Linear(2, 1, bias=False)
+            >>> SampledModel.at_weights(net, "trained").kernel(torch.eye(2, dtype=torch.float64)).ntk.tolist()
+            [[1.0, 0.0], [0.0, 1.0]]
+        """
+        template = copy.deepcopy(module)
+        notes = ("the kernel is that of this one network at its present weights, of its plain gradients", why)
+        return cls(type(module).__name__.lower(), template, draws=2, notes=notes, fixed=True)
 
     @classmethod
     def of(cls, module: nn.Module, *, variances: str, draws: int, seed: int, why: str) -> SampledModel:
@@ -100,6 +115,8 @@ class SampledModel:
             >>> like.network(0)(torch.zeros(4, 2)).shape
             torch.Size([4, 1])
         """
+        if self.fixed:
+            return copy.deepcopy(self.template)
         if self.redrawing is not None:
             return self.redrawing.network(seed)
         fresh = copy.deepcopy(self.template)
@@ -130,10 +147,10 @@ class SampledModel:
         """
         kinds = check_kinds(kinds)
         for name, x in (("x1", x1), ("x2", x2)):
-            if x is not None and not (isinstance(x, Tensor) and x.is_floating_point() and bool(x.isfinite().all())):
-                raise ValueError(f"kernel needs {name} as a floating-point tensor without NaN or infinite values.")
+            if x is not None and not (isinstance(x, Tensor) and not x.is_complex() and bool(x.isfinite().all())):
+                raise ValueError(f"kernel needs {name} as a tensor of numbers without NaN or infinite values.")
         both = x1 if x2 is None else torch.cat([x1, x2])
-        both = both.detach().to("cpu", torch.float64)
+        both = both.detach().to("cpu", torch.float64 if both.is_floating_point() else torch.long)  # tokens stay whole
         n1 = None if x2 is None else len(x1)
         means = {kind: _Mean() for kind in kinds}
         mixes = "ntk" in kinds and _depends_on_batch(copy.deepcopy(self.template).to("cpu", torch.float64), both)
@@ -141,10 +158,10 @@ class SampledModel:
             found = _one_network(net, sizes, both, n1, mixes if "ntk" in kinds else None, seed)
             for kind in kinds:
                 means[kind].add(found[kind])
-        kept = dtype or x1.dtype
+        kept = dtype or (x1.dtype if x1.is_floating_point() else torch.get_default_dtype())
         values = {kind: mean.value.to(x1.device, kept) for kind, mean in means.items()}
         errors = Kernel(**{kind: mean.error.to(x1.device, kept) for kind, mean in means.items()})
-        return SampledKernel(values.get("nngp"), values.get("ntk"), errors, self.draws)
+        return SampledKernel(values.get("nngp"), values.get("ntk"), errors, 1 if self.fixed else self.draws)
 
     def _networks(self) -> Iterator[tuple[nn.Module, dict[str, float], int]]:
         """Each network in float64, with the mean squares of its trained parameters, and its seed."""
@@ -156,6 +173,8 @@ class SampledModel:
 
     def _mean_square(self, name: str, parameter: Tensor) -> float:
         """Under the law; zero where the law holds the parameter fixed."""
+        if self.fixed:
+            return 1.0
         law: InitialLaw | None = None if self.redrawing is None else self.redrawing.laws.get(name)
         if law is not None:
             return 0.0 if law.kind == "constant" else law.mean_square

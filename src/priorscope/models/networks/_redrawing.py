@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from priorscope.models.networks._antisymmetric import Antisymmetric
 from priorscope.models.networks._initial_law import InitialLaw, StatesLaws
 
-__all__ = ["Redrawing"]
+__all__ = ["Redrawing", "follows_torch"]
 
 _AFFINE = (nn.Linear, nn.Conv1d, nn.Conv2d, nn.Conv3d)
 _NORMS = (nn.LayerNorm, nn.GroupNorm, nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
@@ -163,6 +163,24 @@ def _torch_laws(part: nn.Module) -> dict[str, InitialLaw]:
         return {name: InitialLaw("constant", float(name == "weight")) for name in own}
     bound = 1 / math.sqrt(math.prod(own["weight"].shape[1:]))
     return dict.fromkeys(own, InitialLaw("uniform", bound))
+
+
+def follows_torch(part: nn.Module) -> bool:
+    """Whether the weights and biases of a Linear or Conv may be draws by torch's own law.
+
+    Example:
+        >>> _ = torch.manual_seed(0)
+        >>> layer = nn.Linear(100, 1)
+        >>> follows_torch(layer), follows_torch(layer.requires_grad_(False).apply(lambda m: m.weight.mul_(2)))
+        (True, False)
+    """
+    laws = _torch_laws(part)
+    try:
+        for name, p in part.named_parameters(recurse=False):
+            _check_law(laws[name], p, name, type(part).__name__)
+    except ValueError:
+        return False
+    return True
 
 
 def _check_law(law: InitialLaw, parameter: Tensor, name: str, kind: str) -> None:

@@ -87,7 +87,7 @@ def _of(table: pd.DataFrame, times: tuple[int, ...]) -> pd.DataFrame:
 def off(table: pd.DataFrame) -> Interval:
     """Median over problems of the median of the absolute log(forecast / measured) at four times the samples."""
     rows = _of(table, (4,))
-    far = np.log(rows["value"] / rows["truth"]).abs()
+    far = (rows["value"] / rows["truth"]).map(np.log).abs()
     return median_interval(far.groupby(rows["problem"]).median())
 
 
@@ -110,7 +110,7 @@ def width(table: pd.DataFrame) -> Interval:
 def beside_fit(table: pd.DataFrame) -> Interval:
     """Mean over problems of the median log-error, as a share of that of a n^-alpha + c by least squares."""
     rows = _of(table, AHEAD)
-    ours, fit = (np.log(rows[name] / rows["truth"]).abs() for name in ("value", "fitted"))
+    ours, fit = ((rows[name] / rows["truth"]).map(np.log).abs() for name in ("value", "fitted"))
     each = pd.DataFrame({"ours": ours, "fit": fit}).groupby(rows["problem"]).median().to_numpy()
     return seed_interval(each, lambda v: float(v[:, 0].mean() / v[:, 1].mean()))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 
 import numpy as np
 
@@ -17,14 +17,18 @@ __all__ = ["measure", "sizes_of"]
 SMALLEST, TESTED = 64, 2000
 
 
-def sizes_of(row: Mapping[str, object]) -> list[int]:
+def sizes_of(row: Mapping[Hashable, object]) -> list[int]:
     """Sizes at which a row of the table of runs has an error.
 
     Example:
         >>> sizes_of({"e64": 0.3, "e128": float("nan"), "e256": 0.2, "se64": 0.1})
         [64, 256]
     """
-    found = [int(name[1:]) for name, value in row.items() if name[1:].isdigit() and name[0] == "e" and value == value]
+    found = [
+        int(name[1:])
+        for name, value in ((str(k), v) for k, v in row.items())
+        if name[1:].isdigit() and name[0] == "e" and value == value
+    ]
     return sorted(found)
 
 

@@ -247,10 +247,6 @@ REFUSED: dict[str, tuple[Callable[[], nn.Module], str]] = {
     "dictionary": (lambda: Fn(lambda s, x: {"out": s.c(F.relu(s.a(x)))}), "not one tensor"),
     "features reversed": (lambda: Fn(lambda s, x: s.c(s.a(x).flip(1))), "the operation flip"),
     "some features": (lambda: Fn(lambda s, x: s.c(s.a(x)[:, [0] * 8])), "the operation getitem"),
-    "mean over one axis of an image": (
-        lambda: Fn(lambda s, x: s.b(F.relu(s.a(x)).mean(-1).mean(-1)), image=True),
-        "mean over axes -1 of a tensor",
-    ),
     "mean over channels": (
         lambda: Fn(lambda s, x: s.b(F.relu(s.a(x)).mean(1)), line=True),
         "only over all pixels",
@@ -275,7 +271,6 @@ REFUSED: dict[str, tuple[Callable[[], nn.Module], str]] = {
         lambda: Fn(lambda s, x: s.c(F.relu(s.a(x)) / x.size(0))),
         "differ from the module's own|uses the size",
     ),
-    "clamp to one": (lambda: Fn(lambda s, x: s.c(s.a(x).clamp(0, 1))), "clamp with min=0, max=1"),
     "softmax": (lambda: Fn(lambda s, x: s.c(s.a(x).softmax(1))), "the operation softmax"),
     "argument by position": (lambda: Fn(lambda s, x: s.c(F.dropout(s.a(x), 0.5, True, False, 3))), "cannot trace"),
     "output argument": (lambda: Fn(lambda s, x: s.c(torch.mul(h := s.a(x), 2.0, out=h))), "mul with the arguments"),
@@ -301,7 +296,6 @@ REFUSED: dict[str, tuple[Callable[[], nn.Module], str]] = {
         lambda: nn.Sequential(nn.Linear(4, 8), _norm(bias=torch.ones(8)), nn.ReLU(), nn.Linear(8, 1)),
         "LayerNorm with a bias",
     ),
-    "PReLU": (lambda: nn.Sequential(nn.Linear(4, 8), nn.PReLU(), nn.Linear(8, 1)), "the module PReLU"),
     "lazy": (lambda: nn.Sequential(nn.LazyLinear(8), nn.ReLU(), nn.Linear(8, 1)), "a forward pre-hook"),
     "compiled": (lambda: changed(lambda n: setattr(n, "_compiled_call_impl", n._call_impl)), "is compiled"),
 }

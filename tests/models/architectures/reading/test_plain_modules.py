@@ -292,7 +292,6 @@ REFUSED: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...], str]] = {
         "ReLU.. of numbers that are not",
     ),
     "softmax head": (lambda: mlp(nn.ReLU()).append(nn.LogSoftmax(1)), FLAT, "LogSoftmax"),  # type: ignore[attr-defined]
-    "trained slope": (lambda: mlp(nn.PReLU()), FLAT, "PReLU"),
     "separable convolution": (lambda: conv(nn.Conv2d(W, W, 3, groups=W), nn.AdaptiveAvgPool2d(1)), IMAGE, "groups=64"),
     "transposed convolution": (
         lambda: conv(nn.ConvTranspose2d(W, W, 2, 2), nn.AdaptiveAvgPool2d(1)),

@@ -37,10 +37,12 @@ __all__ = [
     "number",
     "padded",
     "quadrature",
+    "thresholded",
 ]
 
 Reader = Callable[..., Signal]
 Sizes = int | Sequence[int]
+_FAR = 1e30  # below every number of a Gaussian
 
 
 def bound(what: str, reader: Reader, args: Sequence[object], kwargs: dict[str, object]) -> Signal:
@@ -120,13 +122,29 @@ def _plain(kind: type[nn.Module]) -> Reader:
 
 
 def _clamp(input: Signal, min: float | None = None, max: float | None = None) -> Signal:
-    if min is None or number(min, "clamp to") != 0 or max is not None:
-        raise refused(f"clamp with min={min}, max={max} (only min=0, which is a ReLU)")
-    return input.then(Activation("relu"))
+    """Between two numbers, or above or below one."""
+    low = None if min is None else number(min, "clamp to")
+    high = None if max is None else number(max, "clamp to")
+    if low == 0 and high is None:
+        return input.then(Activation("relu"))
+    if high is None:
+        return input if low is None else thresholded(input, low, low)
+    return input.then(quadrature(nn.Hardtanh(-_FAR if low is None else low, high)))
+
+
+def thresholded(input: Signal, threshold: float, value: float, inplace: bool = False) -> Signal:
+    """Above a threshold, its own value below: what jumps there has no tangent kernel."""
+    if threshold != value:
+        raise refused(f"a Threshold that jumps from {value} to {threshold} (the tangent kernel of a jump is infinite)")
+    return input.then(Activation("relu") if value == 0 else quadrature(nn.Threshold(threshold, value)))
 
 
 def _clamp_min(input: Signal, min: float) -> Signal:
     return _clamp(input, min)
+
+
+def _clamp_max(input: Signal, max: float) -> Signal:
+    return _clamp(input, None, max)
 
 
 def _power(input: Signal, exponent: float) -> Signal:
@@ -222,8 +240,13 @@ def _pooled(mean: bool) -> Reader:
         n_axes = len(input.seen)
         axes = {a % n_axes for a in ([dim] if isinstance(dim, int) else dim or [])}
         pixels = 1 if input.merged else len(input.shape) - 1
+        if mean and n_axes == 4 and pixels == 2 and len(axes) == 1 and axes < {2, 3}:
+            windows = tuple(input.shape[a - 1] if a in axes else 1 for a in (2, 3))
+            return replace(input.then(GeneralAvgPool(windows, windows, (0, 0), True)), merged=not keepdim)
         if n_axes < 3 or pixels != n_axes - 2 or axes != set(range(2, n_axes)):
-            raise refused(f"{name} over axes {dim} of a tensor {tuple(input.seen)} (only over all pixels)")
+            raise refused(
+                f"{name} over axes {dim} of a tensor {tuple(input.seen)} (only over all pixels, or their mean over one axis)"
+            )
         return input.then(GlobalAvgPool() if mean else GlobalSumPool())
 
     return read
@@ -300,6 +323,8 @@ CALLS: dict[object, Reader] = {
     F.tanhshrink: _pointwise(Quadrature(nn.Tanhshrink())),
     **dict.fromkeys((torch.clamp, "clamp", torch.clip, "clip"), _clamp),
     **dict.fromkeys((torch.clamp_min, "clamp_min"), _clamp_min),
+    **dict.fromkeys((torch.clamp_max, "clamp_max"), _clamp_max),
+    **dict.fromkeys((F.threshold, torch.threshold), thresholded),
     **dict.fromkeys((torch.square, "square"), _square),
     **dict.fromkeys((torch.pow, "pow", operator.pow), _power),
     **dict.fromkeys((torch.neg, torch.negative, operator.neg, "neg", "negative"), _negative),

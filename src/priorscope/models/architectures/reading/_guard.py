@@ -68,6 +68,11 @@ def _guard_weights(module: nn.Module) -> None:
                 raise NoLaw(
                     f"from_module cannot read {name}, which has no numbers yet; run one batch through the module first."
                 )
+            if value.is_meta:
+                raise NoLaw(
+                    f"from_module cannot read {name}, which is on the meta device and has no numbers; build the module on the "
+                    "CPU, or load its weights with assign=True."
+                )
             if not value.is_floating_point():
                 raise refused(f"{name} of type {value.dtype}")
             if id(value) in owners:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import warnings
 
+import torch
 from scipy.stats import chi2, norm
 from torch import Tensor, nn
 
-from priorscope.models.architectures.reading._refusal import NoLaw, refused
+from priorscope.models.architectures.reading._refusal import RelatedWeights, refused
 from priorscope.models.architectures.reading._signal import Part
 
 __all__ = ["check_laws", "refuse_related"]
@@ -84,11 +85,29 @@ def _unlike(name: str, w: Tensor) -> list[str]:
     return told
 
 
+def _copied_by_torch(module: nn.Module) -> set[str]:
+    """Weights of layers of an encoder or decoder that are still those of its first layer."""
+    found = set()
+    for prefix, stack in module.named_modules():
+        if not isinstance(stack, nn.TransformerEncoder | nn.TransformerDecoder):
+            continue
+        first = dict(stack.layers[0].named_parameters())
+        for i, layer in enumerate(stack.layers):
+            for local, value in layer.named_parameters():
+                if i and torch.equal(value, first[local]):
+                    found.add(".".join(filter(None, (prefix, "layers", str(i), local))))
+    return found
+
+
 def refuse_related(module: nn.Module) -> None:
-    """Refuse matrices that are copies of one another, transposed, negated or scaled ones too, wholly or in part."""
+    """Refuse matrices that are copies of one another, transposed, negated or scaled ones too, wholly or in part.
+
+    Layers that torch's encoders and decoders copy when they are made count as drawn by themselves: training tells them apart.
+    """
     known: list[tuple[str, Tensor]] = []
+    copied = _copied_by_torch(module)
     for name, parameter in module.named_parameters():
-        if parameter.ndim < 2 or parameter.numel() < 2:
+        if parameter.ndim < 2 or parameter.numel() < 2 or name in copied:
             continue
         value = parameter.detach().double()
         if not bool(value.any()):
@@ -101,9 +120,9 @@ def refuse_related(module: nn.Module) -> None:
                 correlation = float((candidate * value).sum())
                 limit = max(6 / value.numel() ** 0.5, 1e-9)
                 if abs(correlation) > min(limit, 1 - 1e-9):
-                    raise NoLaw(
+                    raise RelatedWeights(
                         f"from_module has no kernel for {other} and {name}, which hold the same numbers or related ones "
                         f"(correlation {correlation:.2g}): they were not drawn independently, and by which law is "
-                        "not known. Draw one of them again."
+                        "not known. Draw one of them again, or take fallback='sampled'."
                     )
         known.append((name, value))

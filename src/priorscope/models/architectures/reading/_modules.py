@@ -17,6 +17,7 @@ from priorscope.models.architectures.reading._calls import (
     global_average,
     padded,
     quadrature,
+    thresholded,
 )
 from priorscope.models.architectures.reading._refusal import refused
 from priorscope.models.architectures.reading._signal import Signal
@@ -29,7 +30,10 @@ from priorscope.models.layers._layer import FiniteLayer, Layer
 from priorscope.models.layers._layer_norm import LayerNorm
 from priorscope.models.layers._rms_norm import RMSNorm
 from priorscope.models.layers._scale import Scale
+from priorscope.models.networks._redrawing import follows_torch
 from priorscope.models.nonlinearities import LeakyReLU
+
+ENOUGH = 64  # numbers from which their mean square is taken for their variance
 
 __all__ = ["is_known", "read_module", "says_layer", "scaled"]
 
@@ -87,7 +91,12 @@ def _variances(module: nn.Linear | nn.Conv1d | nn.Conv2d, fan_in: int, variances
     if variances == "torch":
         return 1 / 3, 0.0 if module.bias is None else 1 / (3 * fan_in)
     weight = fan_in * float(module.weight.detach().double().square().mean())
-    return weight, 0.0 if module.bias is None else float(module.bias.detach().double().square().mean())
+    if module.bias is None:
+        return weight, 0.0
+    few = module.bias.numel() < ENOUGH <= module.weight.numel() and bool((module.bias != 0).all())
+    if few and follows_torch(module):  # a few numbers say little of their variance, their law all
+        return weight, 1 / (3 * fan_in)
+    return weight, float(module.bias.detach().double().square().mean())
 
 
 def _convolution(module: nn.Conv1d | nn.Conv2d, name: str, input: Signal, variances: str) -> Signal:
@@ -190,6 +199,14 @@ def _dropout(module: nn.Dropout, input: Signal) -> Signal:
     return dropout(input, module.p, module.training)
 
 
+def _rectified(module: nn.PReLU, input: Signal) -> Signal:
+    """PReLU with one slope for all channels; its own training is left out, as that of the factors of norms is."""
+    slopes = module.weight.detach()
+    if bool((slopes != slopes[0]).any()):
+        raise refused("PReLU with slopes that differ between channels (the channels are then not alike)")
+    return input.then(Activation(LeakyReLU(float(slopes[0]))))
+
+
 def _average_1d(module: nn.AvgPool1d, input: Signal) -> Signal:
     return average_pool(
         input, module.kernel_size, module.stride, module.padding, module.ceil_mode, module.count_include_pad
@@ -219,6 +236,8 @@ READERS: dict[type[nn.Module], Callable[..., Signal]] = {
     nn.GELU: lambda module, input: input.then(
         Activation("gelu") if module.approximate == "none" else quadrature(nn.GELU(module.approximate))
     ),
+    nn.PReLU: _rectified,
+    nn.Threshold: lambda module, input: thresholded(input, module.threshold, module.value),
     nn.LeakyReLU: lambda module, input: input.then(Activation(LeakyReLU(module.negative_slope))),
     nn.Softplus: _anew(nn.Softplus, "beta", "threshold"),
     nn.ELU: _anew(nn.ELU, "alpha"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["NoLaw", "NoShape", "Refusal", "refused"]
+__all__ = ["NoLaw", "NoShape", "Refusal", "RelatedWeights", "refused"]
 
 
 class Refusal(NotImplementedError):
@@ -11,6 +11,10 @@ class Refusal(NotImplementedError):
 
 class NoLaw(Refusal):
     """A module whose weights tell no law by which it could be drawn again."""
+
+
+class RelatedWeights(NoLaw):
+    """A module whose weights are not independent of one another: copies, or what training has left."""
 
 
 class NoShape(ValueError):
