@@ -18,9 +18,11 @@ from priorscope.judge import METRICS, Judgement, judge_draws, margin_of
 from priorscope.profiles import ErrorCurve, Kind, Profile, Row
 from priorscope.profiles._answer import Answer
 from priorscope.profiles._learning import Learning
+from priorscope.profiles._more_data import crossing, fall, floor_of
+from priorscope.profiles._naming import called
 from priorscope.profiles._phrases import number
 from priorscope.profiles._result import Setting
-from priorscope.profiles._words import called, crossing, fall, floor_of, sentences
+from priorscope.profiles._words import sentences
 from priorscope.statistics import Interval
 
 NAMES = {

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 from priorscope.profiles._contenders import shown
 from priorscope.profiles._export import as_csv
 from priorscope.profiles._glossary import GLOSSARY, Linker, anchor
+from priorscope.profiles._more_data import more_data
+from priorscope.profiles._naming import called
 from priorscope.profiles._page_folded import everything
 from priorscope.profiles._page_mistakes import mistakes
 from priorscope.profiles._page_sections import blind_words, more_table, race_table
-from priorscope.profiles._words import called, ended, head, more_data, sentences
+from priorscope.profiles._words import ended, head, sentences
 from priorscope.report import document, environment, specification
 
 if TYPE_CHECKING:

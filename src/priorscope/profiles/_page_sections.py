@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, TypeAlias
 from priorscope.probes import Kept, Shared
 from priorscope.profiles._contenders import Shown
 from priorscope.profiles._kind import Kind
+from priorscope.profiles._more_data import floor_of
+from priorscope.profiles._naming import called
 from priorscope.profiles._phrases import count, duration
 from priorscope.profiles._text import KINDS
-from priorscope.profiles._words import called, floor_of
 
 if TYPE_CHECKING:
     import altair as alt

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from priorscope.profiles._kind import Kind
-from priorscope.profiles._words import ended, head, more_data
+from priorscope.profiles._more_data import more_data
+from priorscope.profiles._words import ended, head
 from priorscope.report import render
 
 if TYPE_CHECKING:
