@@ -8,7 +8,7 @@ export OMP_NUM_THREADS ?= 1
 export MKL_NUM_THREADS ?= 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: profile test test-all coverage shuffle fuzz mutants replay accept record check lint types docs format ledger browser clean
+.PHONY: profile test test-all coverage shuffle fuzz mutants replay accept record generate check lint types docs format ledger browser clean
 
 profile: $(STAMP)
 	$(BIN)/priorscope profile digits --out report
@@ -39,18 +39,23 @@ mutants: $(STAMP)
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e faults
 	PYTHONPATH=tools $(BIN)/python -m faults --count $(COUNT) --seed $(SEED)
 
-# What every function gave, call by call: `record` watches the suite and keeps calls, `replay` makes them again and tells what
-# moved, `accept ROOM=models.layers` writes what moved there.
+# What every function gave, call by call: `replay` makes the calls again and tells what moved, `accept ROOM=models.layers` writes
+# what moved there, `generate ROOM=…` adds calls made from signatures, `record [ROOM=…]` watches the suite (or TESTS=tests/models)
+# and keeps calls anew.
 WATCHED ?= .watched
+TESTS ?= tests
 replay: $(STAMP)
 	PYTHONPATH=tools $(BIN)/python -m recorder replay $(ROOM)
 
 accept: $(STAMP)
 	PYTHONPATH=tools $(BIN)/python -m recorder accept $(ROOM)
 
+generate: $(STAMP)
+	PYTHONPATH=tools $(BIN)/python -m recorder generate $(ROOM)
+
 record: $(STAMP)
-	PYTHONPATH=tools RECORD_TO=$(WATCHED) $(BIN)/python -m pytest -n 2 --dist loadscope -p recorder._watch || true
-	PYTHONPATH=tools $(BIN)/python -m recorder choose $(WATCHED)
+	PYTHONPATH=tools RECORD_TO=$(WATCHED) $(BIN)/python -m pytest -n 2 --dist loadscope -p recorder._watch $(TESTS) || true
+	PYTHONPATH=tools $(BIN)/python -m recorder choose $(WATCHED) $(ROOM)
 
 check: lint types docs test
 

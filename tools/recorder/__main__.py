@@ -1,4 +1,4 @@
-"""Commands: ``choose FOLDER [ROOM…]`` among watched calls, ``settle ROOM…``, ``replay [ROOM…]``, ``accept ROOM…``, ``share``."""
+"""Commands: ``choose FOLDER [ROOM…]``, ``generate ROOM…``, ``settle ROOM…``, ``replay [ROOM…]``, ``accept ROOM…``, ``share``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import time
 import traceback
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -78,8 +78,10 @@ def in_child(work: Callable[[], Any], seconds: float = 300.0) -> Any:
     return json.loads(text) if text else None
 
 
-def chosen(candidates: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Calls of one function that take new lines, the smallest first, and a few of other shapes."""
+def chosen(candidates: list[dict[str, Any]], before: Sequence[dict[str, Any]] = ()) -> list[dict[str, Any]]:
+    """Calls of one function that take lines which those ``before`` do not, the smallest first, and a few of other shapes."""
+    if not candidates:
+        return []
     kept, lines = [], set[int]()
     direct = any(row.get("direct") for row in candidates)
     try:
@@ -87,6 +89,13 @@ def chosen(candidates: list[dict[str, Any]]) -> list[dict[str, Any]]:
     except (AttributeError, LookupError, ImportError):
         return []
     start = time.process_time()
+    for row in before:
+        watch = Lines(raw.code)
+        sys.settrace(watch)
+        with contextlib.suppress(Exception, TooLong):
+            replayed(Call(row["function"], row["arguments"]), SECONDS, raw)
+        sys.settrace(None)
+        lines |= watch.taken
     for row in sorted(candidates, key=lambda row: len(json.dumps(row)))[:40]:
         size = len(json.dumps(row, ensure_ascii=False))
         if len(kept) >= MOST or (size > LARGE and kept) or time.process_time() - start > PATIENCE:
@@ -146,6 +155,27 @@ def choose(folder: Path, rooms: list[str]) -> None:
         file_of(RESULTS, module).unlink(missing_ok=True)
     settle(sorted(by_module))
     write_defaults()
+
+
+def generate(rooms: list[str]) -> None:
+    """Adds calls made from the signatures of public functions, where they take lines that no kept call takes."""
+    from recorder._generate import calls, public
+
+    by_module: dict[str, list[tuple[str, Any]]] = defaultdict(list)
+    for name, function in public(lambda module: belongs(module, rooms)):
+        by_module[name.partition(":")[0]].append((name, function))
+    for module, functions in sorted(by_module.items()):
+        kept = [json.loads(line) for line in text_of(file_of(CALLS, module)).splitlines()]
+        of = lambda name, kept=kept: [row for row in kept if row["function"] == name]  # noqa: E731
+        found = in_child(lambda of=of, functions=functions: [chosen(list(calls(n, f)), of(n)) for n, f in functions])
+        added = [row for rows in found or [] for row in rows]
+        print(f"{module}: {len(added)} calls of {len(functions)} functions", flush=True)
+        write_rows(file_of(CALLS, module), kept + added)
+    settle(sorted(by_module))
+
+
+def text_of(file: Path) -> str:
+    return file.read_text() if file.exists() else ""
 
 
 def bring_in(modules: list[str]) -> None:
@@ -295,6 +325,8 @@ if __name__ == "__main__":
     command, *rest = sys.argv[1:]
     if command == "choose":
         choose(Path(rest[0]), rest[1:])
+    elif command == "generate":
+        generate(rest)
     elif command == "settle":
         settle([module for module, _ in files(rest)])
     elif command == "run":

@@ -33,7 +33,11 @@ ALONE = (
     "serve._run",
     "lab._cluster",
     "lab._executors",
-)  # start processes or wait for somebody
+    "lab._ledger",
+    "lab._sweep",
+    "cli._claims",
+    "cli._reproduce",
+)  # start processes or wait for somebody; say what stands in the ledger or which commit this is
 SECONDS = float(os.environ.get("RECORD_LIMIT", "0.5"))  # processor time of one test that is watched
 CASES = 6  # of one parametrised test
 TO = os.environ.get("RECORD_TO", "")
