@@ -137,11 +137,9 @@ def profile(
 
 def _show(result: Profile, screen: Console) -> None:
     """The result as text: sentences, the whole table, what to be careful about, notes."""
-    from priorscope.profiles import as_text
-
     width = max(min(screen.width, 92), 60)
     screen.print(
-        as_text(result, width=width, rows=len(result.rows), cares=len(result.warnings), python=False),
+        result.text(width=width, rows=len(result.rows), cares=len(result.warnings), python=False),
         markup=False,
         highlight=False,
     )

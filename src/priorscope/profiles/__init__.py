@@ -12,7 +12,6 @@ from priorscope.profiles._progress import Step
 from priorscope.profiles._result import Profile
 from priorscope.profiles._row import ErrorCurve, Row
 from priorscope.profiles._scene import Paired, Scene
-from priorscope.profiles._text import as_text
 from priorscope.profiles.sections import Finding, Section, register_section
 
 __all__ = [
@@ -31,7 +30,6 @@ __all__ = [
     "Section",
     "Step",
     "Table",
-    "as_text",
     "profile",
     "register_offer",
     "register_section",

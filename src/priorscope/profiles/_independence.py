@@ -7,7 +7,7 @@ the mean, where the :math:`(1/q)`-th of all rows lies (both hold the same expect
 .. math:: \ell_{k+1} \approx \sum_j q (1-q)^{j-1} \ell_j, \qquad q = 1/(k+1),
 
 whatever the target is, to within a tenth (Jensen, for :math:`\ell_j \sim j^{2/d}`). Where k + 1 rows share a subject, a day or a
-place, the left side has no mate among them and the right side often has one: it is up to 2.7 times lower. The measure is derived here.
+place, the left side has no mate among them and the right side often has one: it is up to 2.7 times lower. Derived here.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from priorscope.judge import Metric
 from priorscope.profiles._budget import seconds_of
 from priorscope.profiles._choose_metric import choose_metric
 from priorscope.profiles._contender import Contender
-from priorscope.profiles._defaults import default_contenders
+from priorscope.profiles._defaults import default_contenders, small_shape
 from priorscope.profiles._ladder import Ladder
 from priorscope.profiles._offers import offers
 from priorscope.profiles._own import own_contenders
@@ -43,6 +43,9 @@ def _entrants(
         found, notes = default_contenders(problem, networks=networks, classical=classical, resize=resize)
     else:
         found, notes = [c for model in candidates for c in own_contenders(model, problem, offered=False)], []
+    if any("shrink" in c.estimator.get_params() for c in found) and not any("averaged" in note for note in notes):
+        small = "×".join(map(str, small_shape(problem.shape, resize)[1:]))
+        notes = [*notes, f"convolutional kernels see inputs averaged to {small}; networks see them whole"]
     found += [c for model in models or () for c in own_contenders(model, problem)]
     if not found:
         raise ValueError("profile needs at least one candidate; give models= or leave candidates at its default.")

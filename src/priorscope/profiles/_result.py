@@ -332,10 +332,14 @@ class Profile:
 
         return all_charts(self)
 
-    def __str__(self) -> str:
+    def text(self, width: int = 92, rows: int = 8, cares: int = 2, *, python: bool = True) -> str:
+        """Sentences and the first ``rows`` in lines of at most ``width`` letters; ``python`` adds what to type next."""
         from priorscope.profiles._text import as_text
 
-        return as_text(self)
+        return as_text(self, width, rows, cares, python=python)
+
+    def __str__(self) -> str:
+        return self.text()
 
     def __repr__(self) -> str:
         return f"Profile({self.data!r}, rows={len(self.rows)}, best={self.best.name!r}, to={self.to})"

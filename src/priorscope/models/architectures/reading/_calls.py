@@ -234,6 +234,7 @@ def _same(input: Signal) -> Signal:
 
 
 def _pooled(mean: bool) -> Reader:
+    """Read a mean, or a sum, over axes."""
     name = "mean" if mean else "sum"
 
     def read(input: Signal, dim: int | Iterable[int] | None = None, keepdim: bool = False) -> Signal:
