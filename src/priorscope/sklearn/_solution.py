@@ -99,10 +99,10 @@ def by_landmarks(
     part = mine.part(kept)
     unit = sums.unit
     ridges = unit * RIDGES if ridge is None else np.array([max(float(ridge), 1e-10 * unit)])
+    whole = _best_ridge(sums, part, ridges, metric, found.relative, m)
     half = _best_ridge(
-        sums, part, ridges, metric, found.relative, max(m // 2, 1)
-    )  # cheap, and the other ridge is near it
-    whole = _best_ridge(sums, part, ridges, metric, half[1] / unit, m)
+        sums, part, ridges, metric, whole[1] / unit, max(m // 2, 1)
+    )  # wants less ridge: landmarks smooth too
     loss, r, scores = whole
     solution = sums.solve(r)
     lost = sums.lost(diagonal_of(candidate.model, candidate.inputs(rows[own[kept[:LOOKED]]]), kind), LOOKED)

@@ -126,7 +126,7 @@ def _pairs(dataset: Source, limit: int = _MOST) -> _Pairs:
     return _stacked(dataset[i] for i in range(len(dataset)))
 
 
-def _of_loader(loader: DataLoader[object], limit: int) -> _Pairs:
+def _of_loader(loader: DataLoader[object], limit: int = _MOST) -> _Pairs:
     """The rows of a loader: by number where its sampler draws each row once, else batch by batch."""
     source, sampler = loader.dataset, loader.sampler
     plain = loader.collate_fn is torch.utils.data.default_collate and loader.batch_size is not None
