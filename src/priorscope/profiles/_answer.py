@@ -40,9 +40,13 @@ def answer_of(race: Race) -> Answer:
         low, middle, high = np.quantile(draws, [0.05, 0.5, 0.95])
         estimate = standing.estimate(name)
         curve = _curve(race, record, standing)
-        if name == first:
-            top = max(float(curve.high[-1]), estimate.high)
-            estimate = Interval(*(min(v * luck, top) for v in (estimate.value, estimate.low, estimate.high)))
+        if name == first:  # raised for having been chosen, to no more than what was measured
+            top, now = max(float(curve.high[-1]), estimate.high), max(float(curve.measured[-1]), estimate.value)
+            value = min(estimate.value * luck, now)
+            estimate = Interval(value, min(estimate.low * luck, value), min(estimate.high * luck, top))
+        if learning.each[name] is not True:  # nothing is forecast of what has not been seen to learn
+            now = min(float(curve.measured[-1]), learning.guess)
+            estimate = Interval(max(now, estimate.low), estimate.low, max(now, estimate.high))
         contender = record.contender
         trials = [t for by_fold in record.trials.values() for t in by_fold.values()]
         rows.append(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from priorscope.profiles._candidates import variations
 from priorscope.profiles._contender import Contender
 from priorscope.profiles._defaults import kernel_contender
+from priorscope.profiles._invariants import invariants
 from priorscope.profiles._kind import Kind
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def _features(race: Race) -> list[Contender]:
     return [kernel_contender(best.candidate, race.problem, features=True)]
 
 
-_OFFERS: dict[str, Offer] = {"nonlinearities": _nonlinearities, "features": _features}
+_OFFERS: dict[str, Offer] = {"nonlinearities": _nonlinearities, "features": _features, "invariants": invariants}
 
 
 def offers() -> list[Offer]:

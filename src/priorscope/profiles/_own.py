@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from sklearn.base import BaseEstimator
+from torch import nn
 
 from priorscope.contracts import is_kernel_model, name_of
-from priorscope.models import load
+from priorscope.models import from_factory, load
 from priorscope.profiles._candidates import Candidate, named_candidate
 from priorscope.profiles._contender import Contender
 from priorscope.profiles._defaults import classical_contenders, kernel_contender, network_contenders, small_shape
@@ -42,6 +43,10 @@ def _by_model(model: object, name: str | None, problem: Problem) -> list[Contend
     label = name or name_of(model)
     if isinstance(model, BaseEstimator):
         return own_contenders(model, problem)
+    if not isinstance(model, nn.Module) and not is_kernel_model(model) and callable(model):
+        made = from_factory(model, tuple(problem.shape), problem.outputs, 0)
+        if is_kernel_model(made):
+            return _by_model(made, label, problem)
     if is_kernel_model(model):
         candidate = Candidate(label, model, "user", "your model, by its closed-form kernel")
         return [

@@ -54,6 +54,11 @@ class Problem:
         return len(self.classes) or None
 
     @property
+    def outputs(self) -> int:
+        """Number of outputs of a network: classes, or numbers per row."""
+        return self.n_classes or (1 if self.y.ndim == 1 else int(self.y.shape[1]))
+
+    @property
     def positions(self) -> bool:
         """Whether inputs have positions: images and series do, rows of a table do not."""
         return len(self.shape) > 1

@@ -43,7 +43,7 @@ def _entrants(
         found, notes = default_contenders(problem, networks=networks, classical=classical, resize=resize)
     else:
         found, notes = [c for model in candidates for c in own_contenders(model, problem, offered=False)], []
-    if any("shrink" in c.estimator.get_params() for c in found) and not any("averaged" in note for note in notes):
+    if candidates is not None and any("shrink" in c.estimator.get_params() for c in found):
         small = "×".join(map(str, small_shape(problem.shape, resize)[1:]))
         notes = [*notes, f"convolutional kernels see inputs averaged to {small}; networks see them whole"]
     found += [c for model in models or () for c in own_contenders(model, problem)]
@@ -133,7 +133,8 @@ def profile(
         steps = Progress(progress)
         aside = _ASIDE * seconds if deep else 0.0
         race.run(max(seconds - aside - (clock.process_time() - began), 0.3 * seconds), steps.tell)
-        made = Profile.of(race, setting, aside, steps)
+        left = seconds - (clock.process_time() - began)
+        made = Profile.of(race, setting, max(left, aside) if deep else 0.0, steps)
         steps.finish()
     return made.timed(clock.perf_counter() - wall, clock.process_time() - began)
 

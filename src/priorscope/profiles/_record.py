@@ -39,6 +39,11 @@ class Record:
                 self.trials[lower][k] = replace(t, outputs=None)
 
     @property
+    def fit_notes(self) -> tuple[str, ...]:
+        """What the estimator said of its last fit."""
+        return next(iter(self.trials[self.last].values())).notes
+
+    @property
     def rungs(self) -> list[int]:
         """The rungs it was measured on, smallest first."""
         return sorted(self.trials)

@@ -96,11 +96,18 @@ class Profile:
         from priorscope.profiles._cautions import cautions
 
         answer = answer_of(race)
-        plain = cls(race, setting, answer, (*setting.notes, *race.notes), ())
-        more = beside(plain, aside, steps)
-        made = replace(plain, candidates=more.candidates, data_symmetries=more.symmetries, findings=more.findings,
-                       notes=(*plain.notes, *more.notes))  # fmt: skip
-        return replace(made, warnings=tuple(cautions(made)))
+        fitted = [note for r in race.measured if r.contender.offered for note in r.fit_notes]
+        made = cls(race, setting, answer, (*setting.notes, *race.notes, *fitted), ())
+        try:
+            more = beside(made, aside, steps)
+            made = replace(made, candidates=more.candidates, data_symmetries=more.symmetries, findings=more.findings,
+                           notes=(*made.notes, *more.notes))  # fmt: skip
+            made = replace(made, warnings=tuple(cautions(made)))
+        except KeyboardInterrupt:
+            made = replace(
+                made, notes=(*made.notes, "stopped by hand before everything beside the errors was measured")
+            )
+        return made
 
     def timed(self, seconds: float, cpu_seconds: float) -> Profile:
         """The same with the time it took in all."""

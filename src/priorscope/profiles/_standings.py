@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 _DRAWS = 4000
 _GRID = np.r_[0.0005, np.linspace(0.005, 0.995, 199), 0.9995]
 _TINY = 1e-9
-NEARLY = 4.0  # times fewer rows than others were measured on: whoever has fewer leads by being better already
+NEARLY = 2.0  # times fewer rows than others were measured on: whoever has fewer leads by being better already
 REACH = 16.0  # times the largest size measured, as far as errors are carried
 
 
@@ -59,7 +59,7 @@ class Standings:
     def order(self) -> list[str]:
         """Names by their mean error, lowest first: the mean counts what an unsure one may cost.
 
-        Those measured on less than a quarter of the rows that others were measured on come behind, unless they were better there
+        Those measured on less than half of the rows that others were measured on come behind, unless they were better there
         already: what leads is measured.
         """
         means = self.draws.mean(0)

@@ -28,7 +28,7 @@ class Trial:
     fit_seconds: float
     seconds: float
     rows: int
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # of the estimator, on how it read what it was given
     allowed: float | None = None  # processor seconds, told to estimators that look at the clock
 
 
@@ -41,7 +41,7 @@ def inputs_of(problem: Problem, rows: NDArray[np.int64], native: bool) -> Any:
 def fitted_outputs(
     estimator: BaseEstimator, problem: Problem, part: Part, native: bool
 ) -> tuple[Outputs, float, float, tuple[str, ...]]:
-    """Fit and predict; outputs, seconds of the fit, seconds of both, and what stopped the estimator before its time.
+    """Fit and predict; outputs, seconds of the fit, seconds of both, and the estimator's own notes.
 
     Groups are told to estimators that ask for them. Warnings of solvers are their own business: the error says how well they do.
     """
@@ -55,8 +55,8 @@ def fitted_outputs(
     values = outputs.values if problem.n_classes is None else outputs.probabilities
     if values is None or not np.isfinite(values).all():
         raise ValueError("its predictions are not finite")
-    stopped = str(getattr(made, "stopped_by_", "") or "")
-    return outputs, fit, clock.process_time() - began, (stopped,) if stopped else ()
+    notes = tuple(str(note) for note in getattr(made, "notes_", ()))
+    return outputs, fit, clock.process_time() - began, notes
 
 
 def judged(problem: Problem, metric: Metric, part: Part, outputs: Outputs) -> Measured:

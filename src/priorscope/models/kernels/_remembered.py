@@ -73,7 +73,7 @@ class RememberedKernel:
         for key, row in zip(keys, x, strict=True):
             if key not in self._place:
                 self._place[key] = len(self._inputs)
-                self._inputs.append(row)
+                self._inputs.append(row.clone())  # not a view, which would keep its whole batch
         n = len(self._inputs)
         if n > len(self._known):
             size = max(n, min(2 * len(self._known), self.most))
