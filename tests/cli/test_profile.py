@@ -211,7 +211,7 @@ def test_a_model_that_ignores_its_input(
         "        return self.w.expand(len(x), 1)\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    code, _, err = _run(["profile", str(table), "--only-models", "--model", "deaf_model:Deaf"], capsys)
+    code, _, _err = _run(["profile", str(table), "--only-models", "--model", "deaf_model:Deaf"], capsys)
     assert code in (0, 2)  # measured like any other: no better than guessing, which is said
 
 

@@ -172,6 +172,7 @@ def check(result: Profile) -> None:
         assert called(best) in text
     for row in result.rows:
         if row.offered:
+            near = lines[: 2 + sum(r.offered for r in result.rows)]
             (line, *_) = [
                 line
                 for line in lines[: 2 + sum(r.offered for r in result.rows)]

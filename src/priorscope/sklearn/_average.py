@@ -66,12 +66,12 @@ class Average(EitherTask, _BaseComposition):  # type: ignore[misc]  # no types t
         found: dict[str, Any] = self._get_params("members", deep=deep)
         return found
 
-    def set_params(self, **settings: Any) -> Average:
+    def set_params(self, **settings: object) -> Average:
         """Change settings, of members too."""
         self._set_params("members", **settings)
         return self
 
-    def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Average:
+    def fit(self, X: object, y: ArrayLike, groups: ArrayLike | None = None) -> Average:
         """Fit a clone of each member to all rows; ``groups`` go to members that ask for them."""
         if not self.members:
             raise ValueError("Average needs at least one member; got none.")
@@ -85,7 +85,7 @@ class Average(EitherTask, _BaseComposition):  # type: ignore[misc]  # no types t
         self.fitted_ = [fit_by_groups(clone(member), X, y, groups) for _, member in self.members]
         return self
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: object) -> NDArray[Any]:
         """The mean of the numbers, or the class with the largest mean probability."""
         check_is_fitted(self, "fitted_")
         if self.task_ == "classification":
@@ -94,7 +94,7 @@ class Average(EitherTask, _BaseComposition):  # type: ignore[misc]  # no types t
         return mean_probabilities([np.asarray(m.predict(X), dtype=float) for m in self.fitted_], self.weights)
 
     @only_if(classifies)
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: object) -> Array:
         """The mean of the members' probabilities (n, classes)."""
         check_is_fitted(self, "fitted_")
         return mean_probabilities([np.asarray(m.predict_proba(X)) for m in self.fitted_], self.weights)

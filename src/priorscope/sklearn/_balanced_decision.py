@@ -66,7 +66,7 @@ class BalancedDecision(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # t
         """Keep the estimator, which :meth:`fit` clones."""
         self.estimator = estimator
 
-    def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> BalancedDecision:
+    def fit(self, X: object, y: ArrayLike, groups: ArrayLike | None = None) -> BalancedDecision:
         """Fit a clone of the estimator, which is told ``groups`` (n,) where it asks for them, and count the classes."""
         if y is None:
             raise ValueError("BalancedDecision requires y to be passed, but the target y is None.")
@@ -91,7 +91,7 @@ class BalancedDecision(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # t
         found: NDArray[np.generic] = self.estimator_.feature_names_in_
         return found
 
-    def posterior(self, X: Any) -> Array:
+    def posterior(self, X: object) -> Array:
         r"""The p (n, classes) that decide. For an estimator that keeps its own decision, softmax of its scores times
         :math:`\pi`, so that :math:`p_c / \pi_c` decides as it does.
 
@@ -110,21 +110,21 @@ class BalancedDecision(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # t
         found: Array = own / own.sum(1, keepdims=True)
         return found
 
-    def predict(self, X: Any) -> NDArray[np.generic]:
+    def predict(self, X: object) -> NDArray[np.generic]:
         """The class with the largest p over its share."""
         p = self.posterior(X)  # first: it says so when there was no fit
         found: NDArray[np.generic] = self.classes_[balanced_classes(p, self.shares_)]
         return found
 
     @only_if(_has("predict_proba"))
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: object) -> Array:
         """Probabilities of the classes, those of the inner estimator."""
         check_is_fitted(self, "estimator_")
         found: Array = self.estimator_.predict_proba(X)
         return found
 
     @only_if(_has("decision_function"))
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: object) -> Array:
         """Scores of the classes, those of the inner estimator."""
         check_is_fitted(self, "estimator_")
         found: Array = self.estimator_.decision_function(X)
@@ -147,7 +147,7 @@ def _keeps(estimator: BaseEstimator) -> bool:
     return (isinstance(last, KernelMachine) and last.head == "svm") or not gives_probabilities(estimator)
 
 
-def _outputs(estimator: BaseEstimator, X: Any) -> Array | None:
+def _outputs(estimator: BaseEstimator, X: object) -> Array | None:
     """Estimated probabilities: outputs for one-hot targets where there are such, else probabilities."""
     last, rows = estimator, X
     if isinstance(estimator, Pipeline):
@@ -160,7 +160,7 @@ def _outputs(estimator: BaseEstimator, X: Any) -> Array | None:
     return found
 
 
-def _scores(estimator: BaseEstimator, X: Any) -> Array:
+def _scores(estimator: BaseEstimator, X: object) -> Array:
     """Positive numbers (n, classes) of which the largest is that of the class an estimator predicts."""
     given = class_scores(estimator, X)
     margins = gives_scores(estimator) and not gives_probabilities(estimator)

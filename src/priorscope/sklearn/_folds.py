@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
@@ -37,7 +35,7 @@ def folds_of(y: NDArray[np.generic], n_folds: int, classes: bool, seed: int, blo
     return [test for _, test in splitter.split(np.zeros(len(y)), strata)]
 
 
-def fit_by_groups(estimator: BaseEstimator, X: Any, y: ArrayLike, groups: ArrayLike | None) -> BaseEstimator:
+def fit_by_groups(estimator: BaseEstimator, X: object, y: ArrayLike, groups: ArrayLike | None) -> BaseEstimator:
     """Fit, and say which rows belong together to an estimator (or the last of a pipeline) whose ``fit`` asks for it.
 
     Example:

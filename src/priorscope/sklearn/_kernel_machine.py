@@ -123,7 +123,7 @@ class KernelMachine(EitherTask):
     # -- fit -----------------------------------------------------------------------------------------------------------
 
     @on_one_thread
-    def fit(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> KernelMachine:
+    def fit(self, X: object, y: ArrayLike, groups: ArrayLike | None = None) -> KernelMachine:
         """Choose kernel and ridge, and solve for the coefficients; X may be an array, images, or a pandas frame.
 
         Rows of one of the ``groups`` (n,) are left out together, and so are rows that repeat each other, or nearly
@@ -132,7 +132,7 @@ class KernelMachine(EitherTask):
         self._with_kernel(X, y, groups)
         return self
 
-    def _with_kernel(self, X: Any, y: ArrayLike, groups: ArrayLike | None = None) -> Array | None:
+    def _with_kernel(self, X: object, y: ArrayLike, groups: ArrayLike | None = None) -> Array | None:
         """Fit, and hand out the training kernel where the solution is by ridge on all rows."""
         settings_checked(self)
         if y is None:
@@ -153,7 +153,7 @@ class KernelMachine(EitherTask):
             )
         return fitted(self, rows, y, groups)
 
-    def _numbers(self, X: Any) -> Array:
+    def _numbers(self, X: object) -> Array:
         """Rows of numbers (n, features) as ``fit`` read them, NaN where there is a gap."""
         if self.rows_ is not None:
             return self.rows_(X)
@@ -163,7 +163,7 @@ class KernelMachine(EitherTask):
     # -- predict -------------------------------------------------------------------------------------------------------
 
     @on_one_thread
-    def _function(self, X: Any) -> Array:
+    def _function(self, X: object) -> Array:
         check_is_fitted(self, "dual_coef_")
         rows = self._numbers(X)
         parts = [rows[start : start + 4000] for start in range(0, len(rows), 4000)]
@@ -173,7 +173,7 @@ class KernelMachine(EitherTask):
             found.append(np.asarray(cross) @ self.dual_coef_ + self.offset_)
         return np.concatenate(found)
 
-    def predict(self, X: Any, *, return_interval: bool = False, level: float = 0.9) -> Any:
+    def predict(self, X: object, *, return_interval: bool = False, level: float = 0.9) -> Any:
         """The class of the largest output, or numbers shaped like the targets of ``fit``.
 
         With ``return_interval`` numbers come with intervals (…, 2) that are to hold the target of a new row with probability
@@ -207,7 +207,7 @@ class KernelMachine(EitherTask):
         intervals = np.stack([values - width, values + width], -1)
         return (values[:, 0], intervals[:, 0]) if self._flat else (values, intervals)
 
-    def _spread(self, X: Any) -> Array:
+    def _spread(self, X: object) -> Array:
         rows = self._numbers(X)
         if not self.whole_:
             return np.ones(len(rows))
@@ -217,13 +217,13 @@ class KernelMachine(EitherTask):
         return spread(self.inputs_(rows))
 
     @only_if(classifies)
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: object) -> Array:
         """One score per class (n, classes), or for two classes the score of the second (n,)."""
         f = self._function(X)
         return f[:, 1] - f[:, 0] if len(self.classes_) == 2 else f
 
     @only_if(classifies)
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: object) -> Array:
         """Probabilities of the classes: softmax of the scores at the temperature that suits the left-out scores best."""
         f = self._function(X)
         return probabilities(f, 1.0 / self.temperature_)
