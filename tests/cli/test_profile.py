@@ -222,16 +222,16 @@ def test_a_full_disk_and_an_interrupt_end_with_a_code(
         raise OSError(28, "No space left on device")
 
     words = ["profile", str(table), "--only-models", "--model", "priorscope.models:fcn", "--out", str(tmp_path / "o")]
-    monkeypatch.setattr("priorscope.profiles._result.Path.write_text", full)
+    monkeypatch.setattr("priorscope.profiles._result.write_whole", full)
     code, text, err = _run(words, capsys)
     assert code == 2
     assert "No space left on device" in err
-    assert "Use the kernel machine fcn" in " ".join(text.split())  # what was found is on the screen all the same
+    assert "kernel machine" in " ".join(text.split())  # what was found is on the screen all the same
 
     def stop(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("priorscope.profiles._profile.label_moves", stop)
+    monkeypatch.setattr("priorscope.profiles._race.Race.run", stop)
     code, _, _ = _run(words, capsys)
     assert code == 130
 

@@ -11,7 +11,8 @@ import priorscope as ps
 from priorscope.probes.curves.pilot import prepare
 from priorscope.profiles import Profile
 from priorscope.profiles._candidates import default_candidates
-from priorscope.profiles._user_model import load_model, user_candidate
+from priorscope.profiles._own import own_contenders
+from priorscope.profiles._problem import problem_of
 
 
 def test_translation_invariant_labels_want_pooling(small_profile: Profile) -> None:
@@ -68,26 +69,27 @@ def test_flat_features_leave_convolutions_out_and_signals_do_not() -> None:
     assert "left out" in default_candidates((1, 2, 2))[1][0]
 
 
-def test_ten_samples_are_enough_to_answer_with_a_warning() -> None:
+def test_twelve_samples_are_enough_to_answer_with_a_warning() -> None:
     x = torch.randn(12, 3, generator=torch.Generator().manual_seed(0))
-    result = ps.profile(ps.data.from_arrays(x, x[:, 0], test_fraction=0.0), deep=False)
-    assert "only 12 samples" in " ".join(result.warnings)
-    with pytest.raises(ValueError, match="at least 10 samples"):
-        ps.profile(ps.data.from_arrays(x[:6], x[:6, 0], test_fraction=0.0), deep=False)
+    result = ps.profile(ps.data.from_arrays(x, x[:, 0], test_fraction=0.0), deep=False, budget=4, trials=False)
+    assert "12 rows" in " ".join(result.warnings)
+    with pytest.raises(ValueError, match="at least 4 rows"):
+        ps.profile(ps.data.from_arrays(x[:3], x[:3, 0], test_fraction=0.0), deep=False)
 
 
 def test_models_from_text_and_objects() -> None:
-    assert load_model("priorscope.models:gap", (1, 6, 6), 1).closed_form
-    assert user_candidate(lambda outputs: torch.nn.Linear(3, outputs), "mine", (3,), 2).name == "mine"
+    x = torch.randn(20, 1, 6, 6, generator=torch.Generator().manual_seed(0))
+    problem = problem_of(ps.data.from_arrays(x, x[:, 0, 0, 0], test_fraction=0.0), None)
+    assert own_contenders("priorscope.models:gap", problem)[0].curve == "kernel"  # a factory of an architecture
+    assert own_contenders(lambda outputs: torch.nn.Linear(3, outputs), problem)[0].curve == "network"
+    assert own_contenders("vec-2", problem)[0].name == "vec-2"
     with pytest.raises(ValueError, match=r"package\.module:factory"):
-        load_model("nothing", (3,), 1)
+        own_contenders("nothing", problem)
     with pytest.raises(ValueError, match="cannot import 'no_such_package_here'"):
-        load_model("no_such_package_here:factory", (3,), 1)
+        own_contenders("no_such_package_here:factory", problem)
     with pytest.raises(ValueError, match="has no"):
-        load_model("priorscope.models:nothing", (3,), 1)
-    with pytest.raises(TypeError, match="factory gave"):
-        user_candidate(lambda: 3, None, (3,), 1)
+        own_contenders("priorscope.models:nothing", problem)
     with pytest.raises(TypeError, match="Architecture, an nn.Module"):
-        user_candidate(3, None, (3,), 1)
+        own_contenders(3, problem)
     with pytest.raises(ValueError, match="at least one candidate"):
         ps.profile(ps.data.digits(), candidates=[])

@@ -173,11 +173,7 @@ def check(result: Profile) -> None:
     for row in result.rows:
         if row.offered:
             near = lines[: 2 + sum(r.offered for r in result.rows)]
-            (line, *_) = [
-                line
-                for line in lines[: 2 + sum(r.offered for r in result.rows)]
-                if called(row) in line[:1].lower() + line[1:] or called(row) in line
-            ]
+            (line, *_) = [line for line in near if called(row) in line[:1].lower() + line[1:] or called(row) in line]
             assert metric.number(row.estimate.value) in line or metric.number(row.now[1].value) in line
     for line in lines:
         if "overtake it, from about" in line:

@@ -16,7 +16,7 @@ _RARE = 0.2  # times one over the number of classes: with two classes, a share o
 
 
 def choose_metric(
-    asked: Metric | str | Callable[[Any, Any], float] | None, y: NDArray[Any], classes: tuple[str, ...]
+    asked: Metric | str | Callable[[Any, Any], float] | None, y: NDArray[np.generic], classes: tuple[str, ...]
 ) -> tuple[Metric, str]:
     """The metric, and a sentence where it was chosen because classes are unbalanced.
 

@@ -13,7 +13,6 @@ place, the left side has no mate among them and the right side often has one: it
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,7 +63,9 @@ def neighbours_of(x: Array, rows: Ids, count: int, blocks: Ids) -> Ids:
     return found
 
 
-def dependence(x: Array, y: NDArray[Any], classes: bool, structure: Structure, seed: int = 0) -> Dependence | None:
+def dependence(
+    x: Array, y: NDArray[np.generic], classes: bool, structure: Structure, seed: int = 0
+) -> Dependence | None:
     """Whether near rows tell more of each other than independent rows would; None where they do not, or where rows are few.
 
     Example:
@@ -103,7 +104,7 @@ def dependence(x: Array, y: NDArray[Any], classes: bool, structure: Structure, s
     return next((one for one in found if one.ratio > 0.9 * top), None)
 
 
-def _differences(y: NDArray[Any], classes: bool, rows: Ids, near: Ids) -> Array:
+def _differences(y: NDArray[np.generic], classes: bool, rows: Ids, near: Ids) -> Array:
     """How much the targets of rows and their neighbours differ: other classes, or the distance of their ranks."""
     if classes:
         other: Array = (y[rows[:, None]] != y[near]).astype(float)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,7 +63,7 @@ def _left_out(values: Array, targets: Array) -> Array:
     return found
 
 
-def _error(values: Array, y: NDArray[Any], classes: int | None, metric: Metric) -> float:
+def _error(values: Array, y: NDArray[np.generic], classes: int | None, metric: Metric) -> float:
     if classes is None:
         said = _left_out(values, np.asarray(y, dtype=float).reshape(len(y), -1))
         return metric.measure(y, Outputs(said[:, 0] if y.ndim == 1 else said)).value

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,7 +70,7 @@ def heavy_tails(losses: Array, name: str) -> list[str]:
     ]
 
 
-def skewed(targets: NDArray[Any]) -> list[str]:
+def skewed(targets: NDArray[np.generic]) -> list[str]:
     """Whether positive targets are so skewed that a few large ones decide the squared error, while their logarithms are not.
 
     Example:

@@ -85,11 +85,11 @@ class Average(EitherTask, _BaseComposition):  # type: ignore[misc]  # no types t
         self.fitted_ = [fit_by_groups(clone(member), X, y, groups) for _, member in self.members]
         return self
 
-    def predict(self, X: object) -> NDArray[Any]:
+    def predict(self, X: object) -> NDArray[np.generic]:
         """The mean of the numbers, or the class with the largest mean probability."""
         check_is_fitted(self, "fitted_")
         if self.task_ == "classification":
-            chosen: NDArray[Any] = self.classes_[self.predict_proba(X).argmax(1)]
+            chosen: NDArray[np.generic] = self.classes_[self.predict_proba(X).argmax(1)]
             return chosen
         return mean_probabilities([np.asarray(m.predict(X), dtype=float) for m in self.fitted_], self.weights)
 
