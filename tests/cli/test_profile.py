@@ -226,7 +226,7 @@ def test_a_full_disk_and_an_interrupt_end_with_a_code(
     code, text, err = _run(words, capsys)
     assert code == 2
     assert "No space left on device" in err
-    assert "kernel machine" in " ".join(text.split())  # what was found is on the screen all the same
+    assert "Use your model fcn" in " ".join(text.split())  # what was found is on the screen all the same
 
     def stop(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt

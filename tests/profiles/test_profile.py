@@ -16,28 +16,17 @@ from priorscope.profiles._problem import problem_of
 
 
 def test_translation_invariant_labels_want_pooling(small_profile: Profile) -> None:
-    first = small_profile.architecture(small_profile.best)
-    assert first is not None
-    assert first.candidate.family == "gap"
-    table = small_profile.table()
-    assert table["rank"].tolist() == [1, 2, 3, 4, 5]  # two kernel machines, their networks, and a network of the user
-    assert table[f"at {small_profile.to}"].is_monotonic_increasing
-    fcn = next(c for c in small_profile.candidates if c.name == "fcn-1")
-    assert first.symmetries["shift by 1"] == "invariant"
-    assert fcn.symmetries["shift by 1"] == "equivariant"
-    assert first.blind is not None
-    assert fcn.blind is not None
-    assert fcn.regime is not None
-    assert 0 < fcn.regime.change < 1
-    assert all(c.seconds > 0 for c in small_profile.candidates)
-    assert all(c.megabytes >= 0 for c in small_profile.candidates)  # 0 where the process had held as much before
+    rows = {row.architecture: row for row in small_profile.rows if row.architecture}
+    pooled = next(row for name, row in rows.items() if name != "fcn-1")
+    assert pooled.now[1].value < rows["fcn-1"].now[1].value
+    assert small_profile.rows.index(pooled) < small_profile.rows.index(rows["fcn-1"])
 
 
 def test_json_is_strict_and_whole(small_profile: Profile) -> None:
     found = json.loads(small_profile.to_json())
     assert [c["name"] for c in found["candidates"]] == [c.name for c in small_profile.candidates]
     assert [r["name"] for r in found["rows"]] == [r.name for r in small_profile.rows]
-    assert {r["kind"] for r in found["rows"]} == {"kernel machine", "network"}
+    assert {r["kind"] for r in found["rows"]} >= {"kernel machine", "classical model", "your model"}
     assert found["verdict"][0].startswith("Use the ")
     assert {"data_symmetries", "warnings", "notes", "horizon", "metric", "to"} <= set(found)
 
