@@ -28,7 +28,7 @@ def test_json_is_strict_and_whole(small_profile: Profile) -> None:
     assert [r["name"] for r in found["rows"]] == [r.name for r in small_profile.rows]
     assert {r["kind"] for r in found["rows"]} >= {"kernel machine", "classical model", "your model"}
     assert found["verdict"][0].startswith("Use the ")
-    assert {"data_symmetries", "warnings", "notes", "horizon", "metric", "to"} <= set(found)
+    assert {"data_symmetries", "warnings", "notes", "metric", "to"} <= set(found)
 
 
 def test_notebook_view_escapes(small_profile: Profile) -> None:
