@@ -36,7 +36,7 @@ def answer_of(race: Race) -> Answer:
     rows = []
     for name in order:
         record = race.records[name]
-        draws = standing.of(name) / np.maximum(standing.of(first), 1e-12)
+        draws = standing.of(name) / np.maximum(standing.of(first), 1e-300)
         low, middle, high = np.quantile(draws, [0.05, 0.5, 0.95])
         estimate = standing.estimate(name)
         curve = _curve(race, record, standing)

@@ -20,7 +20,7 @@ __all__ = ["Standings", "standings_of"]
 Array = NDArray[np.float64]
 _DRAWS = 4000
 _GRID = np.r_[0.0005, np.linspace(0.005, 0.995, 199), 0.9995]
-_TINY = 1e-9
+_TINY = 1e-9  # of the largest error measured: what no error falls below
 NEARLY = 2.0  # times fewer rows than others were measured on: whoever has fewer leads by being better already
 REACH = 16.0  # times the largest size measured, as far as errors are carried
 
@@ -89,7 +89,7 @@ class Standings:
         is better than its estimate by chance (the bias of the lowest of several estimates; Tibshirani & Tibshirani 2009, Ann.
         Appl. Stat. 3, 822).
         """
-        truth = np.median(np.log(np.maximum(self.draws, _TINY)), 0)
+        truth = np.median(np.log(np.maximum(self.draws, 1e-300)), 0)
         first = self.names.index(self.order[0])
         chosen = (truth + self.lucks).argmin(1) == first
         return float(np.exp(max(-self.lucks[chosen, first].mean(), 0.0))) if chosen.any() else 1.0
@@ -144,7 +144,8 @@ def standings_of(
     """Extrapolate everybody who was measured, and draw all errors at ``to`` together."""
     names = tuple(r.contender.name for r in records)
     each = {r.contender.name: extrapolated(r, ladder, metric, to, level) for r in records}
-    luck = np.stack([r.by_block(r.last, ladder) / max(r.error(r.last), _TINY) for r in records])
+    tiny = max(_TINY * max(r.error(rung) for r in records for rung in r.rungs), 1e-300)
+    luck = np.stack([r.by_block(r.last, ladder) / max(r.error(r.last), tiny) for r in records])
     size = np.sqrt((luck**2).sum(1))
     shared = luck / np.where(size > 0, size, 1.0)[:, None]
     rng = np.random.default_rng([seed, 29])
@@ -159,7 +160,7 @@ def standings_of(
     errors = np.array([r.error(r.last) for r in records])
     for j, one in enumerate(each.values()):
         size_there = min(float(to), REACH * sizes[j])
-        found = np.log(np.maximum(one.posterior.quantiles(size_there, _GRID), _TINY))
+        found = np.log(np.maximum(one.posterior.quantiles(size_there, _GRID), tiny))
         spread = max((found[160] - found[40]) / 1.683, 1e-6)  # of a normal law, quantiles 0.2 and 0.8 lie so far apart
         part = min(float(size[j]) / spread, 1.0)
         rest = (trained[:, j] + rng.standard_normal(_DRAWS)) / 2**0.5
