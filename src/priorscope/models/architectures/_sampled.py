@@ -146,9 +146,14 @@ class SampledModel:
             True
         """
         kinds = check_kinds(kinds)
+        tokens = any(isinstance(m, nn.Embedding | nn.EmbeddingBag) for m in self.template.modules())
         for name, x in (("x1", x1), ("x2", x2)):
-            if x is not None and not (isinstance(x, Tensor) and not x.is_complex() and bool(x.isfinite().all())):
-                raise ValueError(f"kernel needs {name} as a tensor of numbers without NaN or infinite values.")
+            numbers = isinstance(x, Tensor) and (x.is_floating_point() or (tokens and not x.is_complex()))
+            if x is not None and not (numbers and bool(x.isfinite().all())):
+                raise ValueError(
+                    f"kernel needs {name} as a floating-point tensor without NaN or infinite values, or as whole numbers for a "
+                    "module that embeds them."
+                )
         both = x1 if x2 is None else torch.cat([x1, x2])
         both = both.detach().to("cpu", torch.float64 if both.is_floating_point() else torch.long)  # tokens stay whole
         n1 = None if x2 is None else len(x1)

@@ -234,7 +234,8 @@ def _same(input: Signal) -> Signal:
 
 
 def _pooled(mean: bool) -> Reader:
-    """Read a mean, or a sum, over axes."""
+    """Means and sums over all pixels, and means over one axis of images."""
+
     name = "mean" if mean else "sum"
 
     def read(input: Signal, dim: int | Iterable[int] | None = None, keepdim: bool = False) -> Signal:

@@ -8,7 +8,7 @@ import torch
 from scipy.stats import chi2, norm
 from torch import Tensor, nn
 
-from priorscope.models.architectures.reading._refusal import RelatedWeights, refused
+from priorscope.models.architectures.reading._refusal import NoLaw, RelatedWeights, refused
 from priorscope.models.architectures.reading._signal import Part
 
 __all__ = ["check_laws", "refuse_related"]
@@ -120,9 +120,12 @@ def refuse_related(module: nn.Module) -> None:
                 correlation = float((candidate * value).sum())
                 limit = max(6 / value.numel() ** 0.5, 1e-9)
                 if abs(correlation) > min(limit, 1 - 1e-9):
-                    raise RelatedWeights(
+                    copied_by_hand = abs(correlation) > 1 - 1e-9
+                    kind = NoLaw if copied_by_hand else RelatedWeights
+                    raise kind(
                         f"from_module has no kernel for {other} and {name}, which hold the same numbers or related ones "
                         f"(correlation {correlation:.2g}): they were not drawn independently, and by which law is "
-                        "not known. Draw one of them again, or take fallback='sampled'."
+                        "not known. Draw one of them again"
+                        + ("." if copied_by_hand else ", or take fallback='sampled': the kernel at these weights.")
                     )
         known.append((name, value))
