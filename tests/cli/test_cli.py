@@ -250,7 +250,7 @@ def test_claims_fit_the_window_and_one_claim_is_shown_in_full(home, capsys, monk
         (["reproduce", "toy", "--scale", "huge"], "a scale is one of"),
         (["reproduce", "toy", "--jobs", "0"], "a whole number jobs >= 1"),
         (["reproduce", "toy", "--jobs", "2", "--cluster", "tcp://x:1"], "give one of the two"),
-        (["claims", "--scale", "tiny"], "judged at scale small or paper"),
+        (["claims", "--scale", "tiny"], "judged at scale small, overnight or paper"),
         (["claims", "--record", "--paper", "toy"], "writes the whole ledger"),
         (["claims", "Q.7"], "no paper and no claim 'Q.7'; papers are toy"),
         (["claims", "toy", "--paper", "toy"], "give the paper once"),

@@ -15,7 +15,7 @@ run = CliRunner().invoke
 
 def test_show_reads_a_table(tmp_path):
     file = tmp_path / "t.csv"
-    file.write_text("a,b,y\n" + "".join(f"{i},{i % 3},{'yes' if i % 2 else 'no'}\n" for i in range(20)))
+    file.write_text("a,b,y\n" + "".join(f"{i * i % 7},{i % 3},{'yes' if i % 2 else 'no'}\n" for i in range(20)))
     facts = json.loads(run(app, ["show", str(file), "--json"]).output)
     assert (facts["task"], facts["input_shape"], facts["classes"], facts["train"]) == (
         "classification",

@@ -44,11 +44,6 @@ def by_command(file: Path, arch: str, seed: int, capsys: pytest.CaptureFixture[s
     return [row["error"], row["low"], row["high"]]
 
 
-def by_profile(profile: ps.profiles.Profile, name: str) -> list[float]:
-    at = next(c for c in profile.candidates if c.name == name).forecast.at(HORIZON)
-    return [at.value, at.low, at.high]
-
-
 @pytest.fixture
 def rows() -> np.ndarray:
     rng = np.random.default_rng(0)
@@ -66,15 +61,6 @@ def test_a_table(rows: np.ndarray, seed: int, tmp_path: Path, capsys: pytest.Cap
     python = ps.forecast(X, y, HORIZON, pilot=60, seed=seed)
     ours = [python.error[0], python.low[0], python.high[0]]
     assert ours == pytest.approx(by_command(file, "fcn", seed, capsys), rel=1e-9)
-    data = ps.data.from_arrays(X, y, test_fraction=0.0)
-    profile = ps.profile(data, to=HORIZON, pilot=60, seed=seed, deep=False, trials=False)
-    assert ours == pytest.approx(by_profile(profile, "fcn-3"), rel=1e-9)
-    command = asked(
-        ["profile", str(file), "--pilot", "60", "--to", str(HORIZON), "--seed", str(seed), "--no-trials", "--json"],
-        capsys,
-    )
-    row = next(c for c in command["candidates"] if c["name"] == "fcn-3")["forecast"]
-    assert row["error"] == pytest.approx([python.at(n).value for n in row["n"]], rel=1e-9)
     other = ps.forecast(X, y, HORIZON, pilot=60, seed=seed, standardise=False)  # control: the data as they are
     assert other.error[0] != pytest.approx(ours[0], rel=0.05)
     assert ps.forecast(X, y, HORIZON, pilot=60, seed=seed + 1).error[0] != pytest.approx(ours[0], rel=1e-3)
@@ -90,8 +76,6 @@ def test_images(arch: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     python = ps.forecast(small, model, HORIZON, pilot=60)
     ours = [python.error[0], python.low[0], python.high[0]]
     assert ours == pytest.approx(by_command(file, arch, 0, capsys), rel=1e-9)
-    profile = ps.profile(small, to=HORIZON, pilot=60, deep=False, trials=False)
-    assert ours == pytest.approx(by_profile(profile, f"{arch}-3"), rel=1e-9)
 
 
 def test_arrays_and_models_are_told_apart() -> None:

@@ -99,7 +99,7 @@ def test_mistakes_are_named(toy):
         sweep(local, [{"seed": 0}], store, jobs=0)
     with pytest.raises(ValueError, match="whole number retries >= 0; got -1"):
         sweep(local, [{"seed": 0}], store, retries=-1)
-    with pytest.raises(ValueError, match="a scale is one of 'tiny', 'small', 'paper'; got 'huge'"):
+    with pytest.raises(ValueError, match="a scale is one of 'tiny', 'small', 'overnight', 'paper'; got 'huge'"):
         sweep(toy.SQUARES, "huge", store)
     twice = Paper("twice", "", "", 1, lambda scale: [{"seed": 0}, {"seed": 0}], toy.square)
     with pytest.raises(ValueError, match="lists the point .* twice"):

@@ -28,7 +28,7 @@ def made_up(classes="classes", *, channels=1, size=6, n_train=40, n_test=20, see
     return Dataset(parts[0], parts[1], "made-up", names, labels[0], labels[1])
 
 
-def test_two_classes_are_parity_or_halves_and_pixels_have_unit_variance(monkeypatch):
+def test_two_classes_are_parity_and_pixels_have_unit_variance_or_are_bytes(monkeypatch):
     curves._all.cache_clear()
     for name in ("mnist", "cifar10", "digits"):
         monkeypatch.setattr(curves, name, made_up)
@@ -38,13 +38,15 @@ def test_two_classes_are_parity_or_halves_and_pixels_have_unit_variance(monkeypa
     order = np.random.default_rng(3).permutation(60)
     for name, signs in (
         ("mnist", torch.where(labels % 2 == 1, 1.0, -1.0)),
-        ("cifar10", torch.where(labels >= 5, 1.0, -1.0)),
+        ("cifar10", torch.where(labels % 2 == 1, 1.0, -1.0)),
         ("digits", torch.where(labels % 2 == 1, 1.0, -1.0)),
     ):
-        x, y, x_test, y_test = curves.two_classes(name, 30, 10, 3)
+        x, y, x_test, y_test = curves.two_classes(name, 30, 10, 3, "variance")
         torch.testing.assert_close(torch.cat([y, y_test]), signs[order[:40]].double())
         torch.testing.assert_close(torch.cat([x, x_test]), ((rows - rows.mean()) / rows.std())[order[:40]])
         assert (len(x), len(x_test)) == (30, 10)
+        in_bytes = curves.two_classes(name, 30, 10, 3, "bytes")[0]
+        torch.testing.assert_close(in_bytes, rows[order[:30]] * 255)
     curves._all.cache_clear()
 
 

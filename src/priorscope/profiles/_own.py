@@ -5,7 +5,7 @@ from __future__ import annotations
 from sklearn.base import BaseEstimator
 from torch import nn
 
-from priorscope.contracts import is_kernel_model, name_of
+from priorscope.contracts import is_kernel_model, is_network_maker, name_of
 from priorscope.models import from_factory, load
 from priorscope.profiles._candidates import Candidate, named_candidate
 from priorscope.profiles._contender import Contender
@@ -62,6 +62,13 @@ def _by_model(model: object, name: str | None, problem: Problem) -> list[Contend
                 True,
             )
         ]
+    if is_network_maker(model):
+        maker = model
+
+        def drawn(seed: int) -> nn.Module:
+            return maker.network(tuple(problem.shape), outputs=problem.outputs, seed=seed)
+
+        return _by_model(drawn, label, problem)
     if not callable(model):
         raise TypeError(
             f"a model must be an estimator, an Architecture, an nn.Module or a factory; got {type(model).__name__}."

@@ -27,7 +27,7 @@ def test_tiny_scale_shows_direction_labels_and_isotropy(table, as_recorded):
     assert judge_claim(CLAIMS["S4.3"], table).measured == pytest.approx(1, abs=0.5)
     isotropic = judge_claim(CLAIMS["S4.4"], table)
     assert {check.verdict for check in isotropic.checks} == {"not shown"}  # one draw
-    assert "this scale has no lenet" in judge_claim(CLAIMS["S4.5"], table).note
+    assert "no runs with part structure, model lenet" in judge_claim(CLAIMS["S4.5"], table).note
     assert PAPER.chart(table).to_dict()["$schema"]
 
 

@@ -87,7 +87,7 @@ def test_half_times_are_interpolated_in_the_logarithm_of_time():
     """Loss 8 -> half is 4, passed between t = 10 (loss 6) and t = 1000 (loss 2), half of the way."""
     loss = torch.tensor([[8.0, 8.0], [8.0, 8.0], [6.0, 7.0], [2.0, 5.0]])
     times = torch.tensor([0.0, 1.0, 10.0, 1000.0])
-    found = half_times(SimpleNamespace(trajectory=SimpleNamespace(loss=loss, times=times)))
+    found = half_times(SimpleNamespace(trajectory=SimpleNamespace(loss=loss, times=times), predict=len, seconds=0.0))
     assert float(found[0]) == pytest.approx(100.0)
     assert torch.isnan(found[1])  # never
 

@@ -157,7 +157,7 @@ IMAGES = torch.randn(3, 1, 6, 6, generator=torch.Generator().manual_seed(0))
         ("p4", math.nan * IMAGES, {}, ValueError, "finite inputs"),
         ("p4", IMAGES, {"input_shape": (1, 9, 9)}, ValueError, r"input_shape says \(1, 9, 9\). Leave one of them out"),
         ("p4", IMAGES, {"dtypes": ()}, ValueError, "some of float32, float64, as a tuple"),
-        ("p4", IMAGES, {"dtypes": "float32"}, TypeError, "as a sequence; got the text 'float32'"),
+        ("p4", IMAGES, {"dtypes": "float32"}, ValueError, "as a tuple; got 'float32'"),
     ],
 )
 def test_inputs_that_cannot_be_meant_are_refused(group, inputs, options, error, words):

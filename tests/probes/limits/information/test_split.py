@@ -164,5 +164,5 @@ def test_inputs_that_the_network_does_not_take_are_told():
 
 def test_other_labels_are_a_dictionary():
     x = torch.randn(10, 2)
-    with pytest.raises(TypeError, match="others as a dictionary; got Tensor"):
+    with pytest.raises(TypeError, match="others as a dictionary or None; got Tensor"):
         information_split(nn.Linear(2, 1), x, x[:, :1], others=x)
