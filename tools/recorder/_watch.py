@@ -34,6 +34,7 @@ ALONE = (
     "lab._cluster",
     "lab._executors",
     "lab._ledger",
+    "lab._running",
     "lab._sweep",
     "cli._claims",
     "cli._reproduce",
