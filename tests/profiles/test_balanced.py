@@ -34,7 +34,7 @@ NEW, TRUE = _drawn(8000, 1)
 @pytest.fixture(scope="module")
 def found() -> Profile:
     return ps.profile(
-        X, Y, deep=False, budget=6, level=0.99, candidates=["fcn-1", "linear"], models=[LogisticRegression()]
+        X, Y, deep=False, budget=25, level=0.99, candidates=["fcn-1", "linear"], models=[LogisticRegression()]
     )
 
 
@@ -54,6 +54,6 @@ def test_two_positives_in_a_thousand_rows_are_answered() -> None:
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(1002, 3)), np.zeros(1002, dtype=int)
     y[[10, 700]] = 1
-    found = ps.profile(x, y, deep=False, budget=4, candidates=["linear", "fcn-1"])
+    found = ps.profile(x, y, deep=False, budget=25, candidates=["linear", "fcn-1"])
     assert found.learns is not True
     assert "constant" not in " ".join(found.verdict())

@@ -16,7 +16,7 @@ Y = np.where(FRAME["a"] + 2.0 * (FRAME["kind"] == "v") > 1, "yes", "no")
 
 @pytest.fixture(scope="module")
 def found() -> Profile:
-    return ps.profile(FRAME, Y, deep=False, budget=5, candidates=["fcn-1", "linear", "SVM"])
+    return ps.profile(FRAME, Y, deep=False, budget=25, candidates=["fcn-1", "linear", "SVM"])
 
 
 def test_frames_go_in_as_they_are_and_classes_come_out_as_they_were(found: Profile) -> None:
@@ -43,7 +43,7 @@ def test_images_are_taken_as_they_came() -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(size=(120, 8, 8, 3)).astype(np.float32)
     y = (x[:, 2:4, 2:4].mean((1, 2, 3)) > 0).astype(int)
-    found = ps.profile(x, y, deep=False, budget=4, candidates=["vec-1", "linear"])
+    found = ps.profile(x, y, deep=False, budget=25, candidates=["vec-1", "linear"])
     assert found.input_shape == (3, 8, 8)
     for name in ("vec-1", "linear"):
         assert found.estimator(name).fit(x, y).predict(x[:4]).shape == (4,)

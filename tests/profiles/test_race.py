@@ -41,7 +41,7 @@ def own(name: str, estimator: BaseEstimator) -> Contender:
 @pytest.mark.parametrize("metric", ["misclassification", "balanced-error", "log-loss"])
 def test_every_error_is_that_of_the_estimator_fitted_and_asked(metric: str) -> None:
     x, y = table()
-    rep = ps.profile(x, y, metric=metric, budget=8, deep=False, candidates=["fcn-1", "laplace", "linear", "SVM"])
+    rep = ps.profile(x, y, metric=metric, budget=25, deep=False, candidates=["fcn-1", "laplace", "linear", "SVM"])
     names = {row.kind for row in rep.rows}
     assert Kind.AVERAGE in names
     race = rep.race
@@ -61,7 +61,7 @@ def test_every_error_is_that_of_the_estimator_fitted_and_asked(metric: str) -> N
 def test_a_convolutional_kernel_that_remembers_gives_the_same_errors_as_one_that_does_not() -> None:
     data = ps.data.digits(classes="parity")
     x, y = data.inputs[:160].double(), data.train_labels[:160].numpy() % 2
-    rep = ps.profile(x, y, candidates=["vec-1"], budget=6, deep=False)
+    rep = ps.profile(x, y, candidates=["vec-1"], budget=25, deep=False)
     record = rep.race.records["vec-1"]
     machine = record.contender.estimator
     plain = clone(machine)
@@ -74,7 +74,7 @@ def test_a_convolutional_kernel_that_remembers_gives_the_same_errors_as_one_that
 
 def test_what_is_built_is_what_is_named() -> None:
     x, y = table(classes=False)
-    rep = ps.profile(x, y, budget=6, deep=False, candidates=["linear", "fcn-1"])
+    rep = ps.profile(x, y, budget=25, deep=False, candidates=["linear", "fcn-1"])
     row = rep.row("fcn-1")
     values = rep.estimator("fcn-1").fit(x, y).predict(x[:5])
     assert values == pytest.approx(clone(row.estimator).fit(x, y).predict(x[:5]), abs=1e-9)

@@ -56,7 +56,7 @@ def profile(
     budget: Annotated[
         str | None, typer.Option(help="Processor time: seconds, or words such as '2 min' (default: a minute).")
     ] = None,
-    jobs: Annotated[int, typer.Option(help="Processes that measure at the same time.")] = 1,
+    jobs: Annotated[int, typer.Option(help="1: everything is measured in one process so far.")] = 1,
     groups: Annotated[
         str | None, typer.Option(help="Column that says which rows belong together: errors of new groups.")
     ] = None,

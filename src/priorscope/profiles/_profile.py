@@ -97,7 +97,8 @@ def profile(
     ``package.module:factory`` or ``timm:name``. ``to`` is the size asked about (default: the rows there are). ``metric``: a name
     (ours or scikit-learn's) or a function of (truth, predictions), lower being better; default: misclassification, balanced error
     where a class is rare, root mean square for numbers. ``budget`` in processor seconds or words ("2 min"; default one minute),
-    ``jobs`` processes. ``pilot``: the size of the first rung (default 64). ``target_error``: a value of the metric whose sample
+    ``jobs``: 1, for all is measured in one process so far. ``pilot``: the size of the first rung (default 64).
+    ``target_error``: a value of the metric whose sample
     cost is asked. ``resize``: the side to which larger images are averaged for convolutional kernels. ``deep``: whether blind
     spots, symmetries and regimes of the leading architectures are measured in what is left of the budget, ``trials``: whether
     networks take part, ``classical``: whether classical models do. ``progress``: True for a bar, or a function that is called
@@ -112,6 +113,8 @@ def profile(
     """
     wall, began = clock.perf_counter(), clock.process_time()
     seconds = seconds_of(budget)
+    if jobs > 1:
+        raise ValueError(f"profile measures in one process so far; got jobs={jobs}. Leave jobs out.")
     with one_thread():
         loaded = as_dataset(
             data, y, target=target, classes=classes, test_fraction=0.0, missing="median", groups=groups, time=time
